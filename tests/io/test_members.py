@@ -51,6 +51,11 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
         match=r"c\.npy: `probs` must have the axes \(instances, classes\); got shape \(3,\)",
     ):
         lw.load_predictions([tmp_path / "a.npy", tmp_path / "c.npy"])
+    (tmp_path / "d.npy").write_bytes(b"something else")
+    with pytest.raises(
+        ValueError, match=r"^d\.npy is not an array in \.npy format; cut short, or of another"
+    ):
+        lw.load_predictions([tmp_path / "a.npy", tmp_path / "d.npy"])
     with pytest.raises(ValueError, match="name at least one"):
         lw.load_predictions([])
 

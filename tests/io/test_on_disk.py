@@ -29,6 +29,7 @@ def check(lazy: OnDisk, array: np.ndarray) -> None:
 
 def test_slices_and_numbers() -> None:
     check(on_disk(X), X)
+    np.testing.assert_array_equal(np.asarray(on_disk(X)), X, strict=True)
     with pytest.raises(IndexError, match="arrays on disk are read in steps of 1"):
         on_disk(X)[::2]
     with pytest.raises(IndexError, match="out of range"):

@@ -28,7 +28,10 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         pq = imported("pyarrow.parquet", ".parquet files need pyarrow", "dask")
-        self._file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        try:
+            self._file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        except ValueError as error:
+            raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
         self.schema, self.rows = self._file.schema_arrow, self._file.metadata.num_rows
 
     def column(self, name: str) -> Any:
@@ -202,9 +205,12 @@ def _number(kind: Any) -> np.dtype[Any] | None:
     """
     import pyarrow as pa
 
+    dtype: np.dtype[Any] | None = None
     if pa.types.is_floating(kind):
-        return np.dtype(kind.to_pandas_dtype())
-    return np.dtype(np.float64) if pa.types.is_integer(kind) else None
+        dtype = np.dtype(kind.to_pandas_dtype())
+    elif pa.types.is_integer(kind):
+        dtype = np.dtype(np.float64)
+    return dtype
 
 
 def _is_list(kind: Any) -> bool:

@@ -143,7 +143,7 @@ def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
             raise ValueError(f"{path.name} is damaged, or not a file of gzip ({error})") from error
     if len(unpacked) > most:
         raise ValueError(f"{path.name} unpacks to far more than its size; such files are refused")
-    yield io.BufferedReader(io.BytesIO(unpacked))  # type: ignore[arg-type]
+    yield io.BufferedReader(io.BytesIO(unpacked))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -159,7 +159,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
-    return _parsed(path, tomllib.loads)
+    content: dict[str, Any] = _parsed(path, tomllib.loads)
+    return content
 
 
 def read_json(path: str | Path) -> Any:

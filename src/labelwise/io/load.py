@@ -20,7 +20,6 @@ from .._arrays import ClassNames
 from .._errors import InputError
 from .._suggestions import suggest
 from .arrange import (
-    Labels,
     arrange_axes,
     arrange_labels,
     as_class_names,
@@ -164,21 +163,21 @@ def load_predictions(
     named = files[0] if len(files) == 1 else files[0].parent
     given = None if class_names is None else as_class_names(class_names)
     notes: list[str] = []
+    parts: list[Any] = []
+    tables: list[Table] = []
+    for file in files:
+        with reading(file):
+            check_regular(file)
+            if file.stat().st_size == 0:
+                raise ValueError(f"{file.name} is empty (0 bytes)")
+            content = READERS[format_of(file)](file)
+            if isinstance(content, Table):
+                tables.append(content)
+                parts.append(content)
+            else:
+                parts.append(_fields(content, _choose(file.name, list(content)), memory))
+    first = parts[0] if isinstance(parts[0], Table) else files[0].name
     with reading(named):
-        parts: list[Any] = []
-        tables = []
-        for file in files:
-            with reading(file):
-                check_regular(file)
-                if file.stat().st_size == 0:
-                    raise ValueError(f"{file.name} is empty (0 bytes)")
-                content = READERS[format_of(file)](file)
-                if isinstance(content, Table):
-                    tables.append(content)
-                    parts.append(content)
-                else:
-                    parts.append(_fields(content, _choose(file.name, list(content)), memory))
-        first = parts[0] if isinstance(parts[0], Table) else files[0].name
         if tables:  # what their columns mean is decided for all of them together
             exclusive = not logits and not multilabel
             read = iter(read_tables(tables, class_names=given, exclusive=exclusive, notes=notes))
@@ -293,12 +292,11 @@ def _matched_labels(
         )
     with reading(path):
         check_regular(path)
-        read: Labels
         if format_of(path) in TABLE_READERS:
-            read = labels_of_table(TABLE_READERS[format_of(path)](path), found)
+            labels = labels_of_table(TABLE_READERS[format_of(path)](path), found)
         else:
-            read = read_label_arrays(path)
-        return match_labels(read, found, path.name, first, notes)
+            labels = read_label_arrays(path)
+        return match_labels(labels, found, path.name, first, notes)
 
 
 def _kind(found: dict[str, Any]) -> str:

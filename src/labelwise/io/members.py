@@ -163,8 +163,11 @@ def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str
     """The classes of ``part``, and labels that are positions among them, in the order of the first
     file that names any.
     """
-    there = list(part.get("class_names", ()))
-    wanted = list(whole.setdefault("class_names", part["class_names"])) if there else []
+    if "class_names" not in part:
+        return
+    there = list(part["class_names"])
+    whole.setdefault("class_names", part["class_names"])
+    wanted = list(whole["class_names"])
     if wanted == there:
         return
     if sorted(wanted) != sorted(there):

@@ -24,8 +24,14 @@ class NpzArrays(Mapping[str, np.ndarray]):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
+        try:
+            with zipfile.ZipFile(path) as archive:
+                entries = archive.infolist()
+        except zipfile.BadZipFile as error:
+            raise ValueError(
+                f"{path.name} is not a readable .npz file: {error}; cut short, or of another "
+                "format?"
+            ) from error
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
 
     def __len__(self) -> int:
@@ -57,7 +63,7 @@ def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
-    array = _mapped(path, 0, "the array")
+    array = _mapped(path, 0, path.name)
     return array if array.nbytes >= _WORTH_MAPPING else np.array(array)
 
 
@@ -72,10 +78,17 @@ def _mapped(path: Path, start: int, name: str) -> np.ndarray:
 
 def _header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether in Fortran's order, and type; refuses what would have to be unpickled."""
-    if np.lib.format.read_magic(file) == (1, 0):
-        header = np.lib.format.read_array_header_1_0(file)
-    else:
-        header = np.lib.format.read_array_header_2_0(file)
+    try:
+        if np.lib.format.read_magic(file) == (1, 0):
+            header = np.lib.format.read_array_header_1_0(file)
+        else:
+            header = np.lib.format.read_array_header_2_0(file)
+    except zipfile.BadZipFile:
+        raise
+    except Exception as error:  # on garbage, NumPy's parser and Python's raise many things
+        raise ValueError(
+            f"{name} is not an array in .npy format; cut short, or of another format?"
+        ) from error
     if header[2].hasobject:
         raise ValueError(
             f"{name} holds Python objects, which are never read; save it as plain numbers or text"
@@ -90,9 +103,9 @@ def _native(array: np.ndarray) -> np.ndarray:
 def release(array: Any) -> None:
     """Let go of the pages of a memory map that have been read or written: they are in the file."""
     mapped = getattr(array, "_mmap", None)
-    # changes of a copy-on-write map are nowhere else
-    in_file = isinstance(mapped, mmap.mmap) and getattr(array, "mode", "c") != "c"
-    if in_file and hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    if getattr(array, "mode", "c") != "c":  # changes of a copy-on-write map are nowhere else
         mapped.madvise(mmap.MADV_DONTNEED)
 
 

@@ -37,6 +37,9 @@ class OnDisk:
     def ndim(self) -> int:
         return len(self.shape)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self[:], dtype)
+
     def __getitem__(self, index: Any) -> np.ndarray:
         parts = index if isinstance(index, tuple) else (index,)
         parts += (slice(None),) * (self.ndim - len(parts))
@@ -57,20 +60,19 @@ class OnDisk:
 
 def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
     """Some instances of an array: a slice of them, or positions in any order."""
-    before = (slice(None),) * axis
+    before: tuple[Any, ...] = (slice(None),) * axis
     if isinstance(rows, slice):
         return x[(*before, rows)]
-    # Positions in a file may lie far apart, and close together in it: it is read once, in blocks.
+    # Positions may come in any order; each block of the file that has some of them is read once.
     step = max(1, _NUMBERS_AT_ONCE * x.shape[axis] // max(prod(x.shape), 1))
     order = np.argsort(rows, kind="stable")
     ascending = rows[order]
-    blocks = [x[(*before, slice(0, 0))]]
+    parts = [x[(*before, slice(0, 0))]]
     for start in np.unique(ascending // step) * step:
-        stop = min(start + step, x.shape[axis])
-        first, last = np.searchsorted(ascending, [start, stop])
-        block = x[(*before, slice(start, stop))]
-        blocks.append(block[(*before, ascending[first:last] - start)])
-    return np.concatenate(blocks, axis)[(*before, np.argsort(order))]
+        inside = ascending[(ascending >= start) & (ascending < start + step)]
+        block = x[(*before, slice(start, start + step))]
+        parts.append(block[(*before, inside - start)])
+    return np.concatenate(parts, axis)[(*before, np.argsort(order))]
 
 
 def viewed(

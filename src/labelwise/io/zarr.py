@@ -17,7 +17,10 @@ __all__ = ["read_zarr"]
 def read_zarr(path: Path) -> dict[str, Any]:
     """The arrays of a group by name, not yet read; `class_names` may be an attribute."""
     zarr = imported("zarr", ".zarr stores need zarr", "dask")
-    group = zarr.open_group(path, mode="r")
+    try:
+        group = zarr.open_group(path, mode="r")
+    except FileNotFoundError as error:
+        raise ValueError(f"{path.name} is not a zarr group") from error
     named = group.attrs.get("class_names")
     arrays = {} if named is None else {"class_names": np.asarray(named)}
     return arrays | {name: _on_disk(path, array) for name, array in group.arrays()}
