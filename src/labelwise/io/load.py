@@ -42,7 +42,7 @@ from .jsonl import read_jsonl
 from .members import are_positions, combine_files
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk, select_classes
-from .predictions import KEYS, KINDS, Predictions
+from .predictions import KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
 from .tables import Table, read_tables
 from .zarr import read_zarr
@@ -191,7 +191,9 @@ def load_predictions(
         if given is None and only_tables and are_positions(in_file, in_order=True):
             found.pop("class_names", None)  # a header of 0, 1, … names nothing
             in_file = ()
-        found, class_order = name_classes(found, given, named.name, notes)
+        class_order = None
+        if given is not None:
+            found, class_order = name_classes(found, given, named.name, notes)
         if labels is None and "y_true" not in found:
             labels = label_file
         if labels is not None:
@@ -201,7 +203,7 @@ def load_predictions(
         found.pop("reordered", None)
         flat = only_tables or len(files) > 1 or bool(multilabel)
         found = arrange_axes(found, member_axis, class_axis, table=flat)
-        kind = _kind(found)
+        kind = next(kind for kind in KINDS if kind in found)
         if class_order is not None:
             found[kind] = select_classes(found[kind], class_order)
         found = _in_units(found, kind, normalize, multilabel, notes if only_tables else None)
@@ -251,7 +253,7 @@ def _choose(file: str, names: list[str]) -> dict[str, str]:
     return chosen
 
 
-def _fields(arrays: Mapping[str, Any], chosen: dict[str, str], memory: int) -> dict[str, Any]:
+def _fields(arrays: Mapping[str, Any], chosen: dict[str, str], memory: int) -> Fields:
     """The fields of predictions in a file of arrays; large ones stay there."""
     fields = {}
     for name, key in chosen.items():
@@ -276,9 +278,7 @@ def _fields(arrays: Mapping[str, Any], chosen: dict[str, str], memory: int) -> d
     return fields
 
 
-def _matched_labels(
-    labels: Any, found: dict[str, Any], first: Table | str, notes: list[str]
-) -> np.ndarray:
+def _matched_labels(labels: Any, found: Fields, first: Table | str, notes: list[str]) -> np.ndarray:
     """Labels from an array or a file, in the order of the cases."""
     if not isinstance(labels, str | os.PathLike):
         return match_labels(labels_of_array(labels, found), found, "`labels`", first, notes)
@@ -299,17 +299,13 @@ def _matched_labels(
         return match_labels(labels, found, path.name, first, notes)
 
 
-def _kind(found: dict[str, Any]) -> str:
-    return next(kind for kind in KINDS if kind in found)
-
-
 def _in_units(
-    found: dict[str, Any],
+    found: Fields,
     kind: str,
     normalize: bool,
     multilabel: bool | None,
     rounding_notes: list[str] | None,
-) -> dict[str, Any]:
+) -> Fields:
     """Probabilities as such, and labels as they are meant; bytes and percentages are refused, as
     nothing later would know what they are.
 

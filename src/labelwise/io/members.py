@@ -12,7 +12,7 @@ from .._errors import InputError
 from .._labels import as_labels, integer_names
 from .files import format_of
 from .on_disk import select_classes, stacked
-from .predictions import KINDS
+from .predictions import Fields, kind_of
 
 __all__ = [
     "are_positions",
@@ -22,9 +22,6 @@ __all__ = [
     "labels_in_order",
     "same_order",
 ]
-
-Fields = dict[str, Any]
-"""What a file holds: predictions under one of `KINDS`, and other fields of `Predictions`."""
 
 
 def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) -> Fields:
@@ -61,7 +58,7 @@ def _member_names(files: Sequence[Path], parts: Sequence[Fields]) -> list[str]:
     names = []
     for file, part in zip(files, parts, strict=True):
         stem = file.name[: -len(format_of(file))]
-        shape = part[_kind(part)].shape
+        shape = part[kind_of(part)].shape
         if "member_names" in part:
             names += [f"{stem} / {name}" for name in part["member_names"]]
         elif len(shape) == 2 or shape[0] == 1:
@@ -81,7 +78,7 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
     """The fields of one ensemble from those of its members, which messages call ``names``: cases
     aligned by ``ids``, classes by name.
     """
-    first, kind = names[0], _kind(parts[0])
+    first, kind = names[0], kind_of(parts[0])
     for name, part in zip(names, parts, strict=True):
         _check_member(name, part, first, kind)
     _check_ids(names, parts)
@@ -109,12 +106,8 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
     return whole
 
 
-def _kind(part: Fields) -> str:
-    return next(kind for kind in KINDS if kind in part)
-
-
 def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
-    own = _kind(part)
+    own = kind_of(part)
     shape = tuple(part[own].shape)
     if len(shape) not in (2, 3):
         raise ValueError(

@@ -22,16 +22,23 @@ from .grid import Grid
 from .npz import release
 from .on_disk import OnDisk, take
 
-__all__ = ["KEYS", "KINDS", "Predictions"]
+__all__ = ["KEYS", "KINDS", "Fields", "Predictions", "kind_of"]
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
 KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images")
 """What a prediction file may hold."""
+Fields = dict[str, Any]
+"""What was found in a file: predictions under one of `KINDS`, and other fields of `Predictions`."""
 _PER_INSTANCE = ("y_true", "ids", "groups", "images")
 _LABELS_AT_ONCE = 1 << 20
 BLOCK = 1 << 23
 """Numbers (members × instances × classes) that are worked on at a time."""
+
+
+def kind_of(fields: Fields) -> str:
+    """What the predictions of a file are given as."""
+    return next(kind for kind in KINDS if kind in fields)
 
 
 @dataclass(frozen=True, eq=False)
