@@ -68,13 +68,11 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
     """
     values = found[kind]
     shape = tuple(int(n) for n in values.shape)
-    ids = None if "ids" not in found else np.asarray(found["ids"][:])
-    grid = Grid(shape[1:-1], label_axis, ids)
-    flat: dict[str, Any] = {key: x for key, x in found.items() if key not in ("ids", "images")}
-    flat |= {
-        kind: flattened(values),
-        "grid": grid,
-    }
+    flat = dict(found)
+    ids = flat.pop("ids", None)
+    flat.pop("images", None)
+    flat["grid"] = grid = Grid(shape[1:-1], label_axis, None if ids is None else np.asarray(ids))
+    flat[kind] = flattened(values)
     if "y_true" in found:
         y = np.asarray(found["y_true"])
         if y.size != prod(grid.shape) or y.shape[0] != shape[1]:
@@ -84,7 +82,7 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
             )
         flat["y_true"] = y.reshape(-1)
     if "groups" in found:
-        flat["groups"] = np.repeat(np.asarray(found["groups"][:]), grid.unit)
+        flat["groups"] = np.repeat(np.asarray(found["groups"]), grid.unit)
     if "weights" in found and len(found["weights"].shape) > 1:
         raise ValueError(
             f"`weights` must have shape (M,) for `{kind}` of shape {shape}; got "

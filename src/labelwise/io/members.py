@@ -139,7 +139,7 @@ def _check_ids(names: Sequence[str], parts: Sequence[Fields]) -> None:
 
 
 def _ids(part: Fields) -> np.ndarray:
-    return np.asarray(part["ids"][:]).astype(str)
+    return np.asarray(part["ids"]).astype(str)
 
 
 def check_unique(owner: str, ids: np.ndarray) -> None:
@@ -205,10 +205,10 @@ def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) 
     if np.array_equal(wanted, there):
         return False
     order = same_order(first, wanted, name, there)
-    part[kind] = np.take(part[kind][:], order, axis=-2)
+    part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
     for key in ("y_true", "groups", "images"):
         if key in part:
-            part[key] = np.asarray(part[key][:])[order]
+            part[key] = np.asarray(part[key])[order]
     return True
 
 
@@ -234,7 +234,7 @@ def _check_agreement(key: str, first: str, whole: Fields, name: str, part: Field
     a, b = (_comparable(one[key], key, whole.get("class_names")) for one in (whole, part))
     if a.shape == b.shape and (a != b).any():
         row = int(np.argwhere(a != b)[0, 0])
-        case = str(whole["ids"][:][row]) if "ids" in whole else f"number {row}"
+        case = str(whole["ids"][row]) if "ids" in whole else f"number {row}"
         word = "true label" if key == "y_true" else "group"
         raise ValueError(f"{first} and {name} disagree about the {word} of case {case!r}")
 
@@ -243,7 +243,7 @@ def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.
     """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same;
     else text.
     """
-    values = np.asarray(values[:])
+    values = np.asarray(values)
     if key == "y_true" and class_names is not None and values.ndim == 1:
         return np.asarray(as_labels(values, key, class_names, values.shape))
     return np.asarray(values.astype(str))

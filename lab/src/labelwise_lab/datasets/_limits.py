@@ -7,14 +7,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from labelwise.io.files import FLOOR, RATIO
-from labelwise.io.npz import Readable, fill
-
+FLOOR, RATIO = 1 << 28, 100  # an array may take so many bytes, or times its file's size if more
 MAX_AXES = 8
+
+
+class Readable(Protocol):
+    """Anything with ``read``."""
+
+    def read(self, n: int, /) -> bytes: ...
 
 
 def refuse(path: str | Path, why: str) -> ValueError:
@@ -70,7 +74,10 @@ def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | P
             path, f"there is not enough memory for an array of shape {tuple(shape)}"
         ) from error
     view = array.reshape(-1).view(np.uint8)
-    filled = fill(view, stream)
+    filled = 0
+    while filled < len(view) and (piece := stream.read(min(len(view) - filled, 1 << 20))):
+        view[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
+        filled += len(piece)
     if filled < len(view):
         raise refuse(
             path,

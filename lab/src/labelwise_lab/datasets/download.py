@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from labelwise.io.files import open_regular
-
 from ._limits import human, refuse
 from .catalogue import Remote
 
@@ -103,7 +101,7 @@ def verify(remote: Remote, path: Path, sha256: Mapping[str, str] | None = None) 
     if _matches(remote, path):
         return
     if remote.content is not None:
-        with open_regular(path) as file:
+        with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             with contextlib.suppress(OSError, EOFError, zlib.error):
@@ -144,7 +142,7 @@ def _with_checksum(remote: Remote, sha256: Mapping[str, str]) -> Remote:
 
 def _matches(remote: Remote, path: Path) -> bool:
     algorithm, expected = str(remote.checksum).split(":")
-    with open_regular(path) as file:
+    with path.open("rb") as file:
         return _digest(file, algorithm) == expected
 
 

@@ -9,10 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise.io.files import open_regular
-from labelwise.io.npz import Readable
-
-from ._limits import check_memory, human, read_array, refuse
+from ._limits import Readable, check_memory, human, read_array, refuse
 
 
 def read_idx(path: str | Path) -> np.ndarray:
@@ -30,7 +27,7 @@ def read_idx(path: str | Path) -> np.ndarray:
     array([7, 2, 1], dtype=uint8)
     """
     path = Path(path)
-    with open_regular(path) as raw:
+    with path.open("rb") as raw:
         compressed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         try:

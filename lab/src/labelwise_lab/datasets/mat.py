@@ -15,8 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise.io.files import open_regular
-
 from ._limits import check_memory, human, refuse
 
 MATRIX, COMPRESSED = 14, 15
@@ -43,7 +41,7 @@ def read_mat(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     path = Path(path)
     length = path.stat().st_size
     found: dict[str, np.ndarray] = {}
-    with open_regular(path) as file:
+    with path.open("rb") as file:
         head = file.read(128)
         if head[:4] == b"\x89HDF" or head[:10] == b"MATLAB 7.3":
             raise refuse(path, "a MATLAB 7.3 (HDF5) file; save it again with save(..., '-v7')")

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise.io.files import open_regular
-from labelwise.io.npz import members, opened_archive
-
 from ..files import read_npy as _read_npy
 from ..files import read_npz as _read_npz
 from ._limits import refuse
@@ -40,8 +37,8 @@ def read_npz(path: str | Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
     found = _read_npz(path, keys)
     missing = [key for key in keys if key not in found]
     if missing:
-        with open_regular(path) as file, opened_archive(file, path.name) as archive:
-            there = ", ".join(map(repr, sorted(members(archive, path.name))[:10])) or "nothing"
+        with np.load(path, allow_pickle=False) as archive:
+            there = ", ".join(map(repr, sorted(archive.files)[:10])) or "nothing"
         raise refuse(path, f"no array {missing[0]!r}; the file holds {there}")
     return {key: _numbers(array, f"{path.name}: `{key}`") for key, array in found.items()}
 

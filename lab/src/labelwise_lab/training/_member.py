@@ -20,9 +20,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from labelwise.io.files import open_regular
-from labelwise.io.pt import load_tensors
-
 from ..datasets.preprocess import crop_and_flip
 from ..files import read_text, replacing, write_file
 from .forward import evaluating, seeded
@@ -137,8 +134,8 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     """The content of a checkpoint; nothing but tensors and plain values is unpickled."""
     if not path.exists():
         raise FileNotFoundError(f"there is no checkpoint {str(path)!r}")
-    with open_regular(path) as file, _damage(path):
-        state = load_tensors(file, path.name)
+    with _damage(path):
+        state = torch.load(path, map_location="cpu", weights_only=True)
     if (
         not isinstance(state, dict)
         or type(state.get("epoch")) is not int
