@@ -72,7 +72,7 @@ def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
         inside = ascending[(ascending >= start) & (ascending < start + step)]
         block = x[(*before, slice(start, start + step))]
         parts.append(block[(*before, inside - start)])
-    return np.concatenate(parts, axis)[(*before, np.argsort(order))]
+    return np.asarray(np.concatenate(parts, axis)[(*before, np.argsort(order))])
 
 
 def viewed(
