@@ -50,7 +50,7 @@ def test_files_that_make_a_library_stumble_are_named(preds, tmp_path, monkeypatc
         zlib.error("-3"),
     ):
 
-        def stumble(path, largest, error=error):
+        def stumble(path, error=error):
             raise error
 
         monkeypatch.setitem(load.READERS, ".npz", stumble)

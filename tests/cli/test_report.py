@@ -167,9 +167,7 @@ def test_damaged_ids_are_the_files_fault(tmp_path, optional) -> None:
     for args in (["report", "-o", tmp_path / "r.html"], ["quantify", "-o", tmp_path / "u.npz"]):
         result = run(args[0], tmp_path / "preds.zarr", *args[1:])
         assert result.exit_code == 2, result.output
-        assert result.output.splitlines()[-1].startswith(
-            "Error: preds.zarr: `ids` is damaged in chunk 0"
-        )
+        assert result.output.splitlines()[-1].startswith("Error: preds.zarr is damaged")
 
 
 @pytest.mark.parametrize(

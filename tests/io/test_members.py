@@ -11,7 +11,7 @@ import pytest
 
 import labelwise as lw
 from command_line import run
-from labelwise.io.members import look_alike
+from labelwise.io.files import look_alike
 from small_tables import PROBS, Y, check, frame
 
 
@@ -31,7 +31,7 @@ def test_a_folder_of_arrays_with_its_labels_stays_on_disk(tmp_path) -> None:
         np.save(tmp_path / f"m{i}.npy", np.repeat(PROBS[i], 200_000, axis=0))
     np.save(tmp_path / "labels.npy", np.repeat(Y, 200_000))
     p = lw.load_predictions(tmp_path)
-    assert type(p.probs).__name__ == "Stacked"
+    assert type(p.probs).__name__ == "OnDisk"
     assert (p.shape, p.dtype) == ((2, 1_200_000, 3), np.float64)
     np.testing.assert_array_equal(p[199_999:200_001].probs, PROBS[:, [0, 1]])
     np.testing.assert_array_equal(p[[1_199_999, 3]].probs, PROBS[:, [5, 0]])
@@ -51,6 +51,11 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
         match=r"c\.npy: `probs` must have the axes \(instances, classes\); got shape \(3,\)",
     ):
         lw.load_predictions([tmp_path / "a.npy", tmp_path / "c.npy"])
+    (tmp_path / "d.npy").write_bytes(b"something else")
+    with pytest.raises(
+        ValueError, match=r"^d\.npy is not an array in \.npy format; cut short, or of another"
+    ):
+        lw.load_predictions([tmp_path / "a.npy", tmp_path / "d.npy"])
     with pytest.raises(ValueError, match="name at least one"):
         lw.load_predictions([])
 

@@ -251,7 +251,7 @@ def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
 
 
 def _check_there(path: Path, kind: str) -> None:
-    from ..io.members import look_alike
+    from ..io.files import look_alike
 
     if not path.exists():
         raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{look_alike(path)}")

@@ -1,5 +1,5 @@
-"""Files: predictions of every format, read without trust and a block at a time, and results,
-written whole or not at all.
+"""Files: predictions of every format, read a block at a time, and results, written whole or not at
+all.
 """
 
 from __future__ import annotations

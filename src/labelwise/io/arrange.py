@@ -5,7 +5,7 @@ helps where it does not fit.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from .._labels import integer_names, plain_labels
 from .files import read_text
 from .grid import flatten_instances
 from .members import are_positions, labels_in_order, same_order
-from .npz import read_npy, read_npz
+from .npz import NpzArrays, read_npy
+from .on_disk import viewed
 from .predictions import KINDS
 from .tables import Table, check_equal_columns, id_columns, is_row_number, quoted, text_array, typed
 
@@ -40,40 +41,11 @@ _TOLERANCE = 0.02
 _MANY = (
     1000  # instances that show whether logits are probabilities, and how probabilities were rounded
 )
+_MOST_CLASSES = 1 << 16  # a longer axis is that of the instances, and not read to see its sums
 _MOST_ROWS = 0.95  # a share of the rows that shows what all are
 _MOST_ROUNDING = (
     0.2  # rows further from 1 are no rounded probabilities, whatever the number of classes
 )
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """An array or column on disk whose axes or values are changed when a part of it is read."""
-
-    values: Any
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    axes: tuple[int, ...]
-    """Where each axis is in ``values``; −1 for a new one of length 1."""
-    change: Callable[[np.ndarray], np.ndarray] = lambda block: block
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        parts = key if isinstance(key, tuple) else (key,)
-        parts += (slice(None),) * (self.ndim - len(parts))
-        inner = [slice(None)] * len(self.values.shape)
-        for axis, part in zip(self.axes, parts, strict=True):
-            if axis >= 0:
-                inner[axis] = part
-        block = np.asarray(self.values[tuple(inner)]).transpose(
-            [axis for axis in self.axes if axis >= 0]
-        )
-        return self.change(
-            np.expand_dims(block, [i for i, axis in enumerate(self.axes) if axis < 0])
-        )
 
 
 def arrange_axes(
@@ -164,7 +136,7 @@ def _moved(values: Any, axes: tuple[int, ...]) -> Any:
             values.transpose([axis for axis in axes if axis >= 0]),
             [i for i, axis in enumerate(axes) if axis < 0],
         )
-    return View(values, shape, values.dtype, axes)
+    return viewed(values, shape, values.dtype, axes)
 
 
 def _is_second_class(kind: str, values: Any, shape: tuple[int, ...], found: dict[str, Any]) -> bool:
@@ -223,7 +195,7 @@ def two_classes(values: Any, kind: str, found: dict[str, Any]) -> dict[str, Any]
             [1 - block if kind == "probs" else np.zeros_like(block), block], axis=-1
         )
 
-    view = View(values, (*values.shape[:2], 2), values.dtype, (0, 1, 2), change)
+    view = viewed(values, (*values.shape[:2], 2), values.dtype, (0, 1, 2), change)
     return (
         found
         | {kind: view[:, :] if type(values) is np.ndarray else view}
@@ -265,16 +237,11 @@ def _check_against_labels(
 
 def _one_over(values: Any, axis: int) -> bool:
     """Whether some of the probabilities sum to 1 over an axis."""
-    if isinstance(values, View) or not hasattr(values, "dtype"):
+    if values.shape[axis] > _MOST_CLASSES:
         return False
-    try:
-        some = np.asarray(
-            values[
-                tuple(slice(None) if i == axis else slice(0, 8) for i in range(len(values.shape)))
-            ]
-        )
-    except (IndexError, TypeError):  # columns that can only be sliced by instance
-        return False
+    some = np.asarray(
+        values[tuple(slice(None) if i == axis else slice(0, 8) for i in range(len(values.shape)))]
+    )
     sums = _sums(some, axis)
     return sums is not None and bool(np.allclose(sums, 1, atol=_TOLERANCE))
 
@@ -310,7 +277,7 @@ def normalized(values: Any, kind: str) -> Any:
         wide = block.astype(dtype)
         return np.asarray(wide / wide.sum(axis=-1, keepdims=True))
 
-    view = View(values, tuple(values.shape), dtype, (0, 1, 2), change)
+    view = viewed(values, tuple(values.shape), dtype, (0, 1, 2), change)
     return view[:, :] if type(values) is np.ndarray else view
 
 
@@ -453,19 +420,6 @@ def check_positions(y: np.ndarray, there: Sequence[str], wanted: Sequence[str]) 
             f"{wanted[0]!r}, as in the class names that were given, cannot "
             "be known. Give labels as class names, or leave out the class names"
         )
-
-
-def select_classes(values: Any, order: list[int]) -> Any:
-    """``values`` (..., K) with the classes in another order."""
-    if isinstance(values, np.ndarray):
-        return values[..., order]
-    return View(
-        values,
-        tuple(values.shape),
-        values.dtype,
-        tuple(range(len(values.shape))),
-        lambda block: block[..., order],
-    )
 
 
 def _numbered(names: Sequence[str]) -> str:
@@ -639,28 +593,15 @@ def read_label_arrays(path: Path) -> Labels:
     if suffix == ".npy":
         return Labels(read_npy(path))
     if suffix == ".txt":
-        return Labels(
-            typed(
-                text_array(
-                    [
-                        line.strip()
-                        for line in read_text(path, 1 << 28).splitlines()
-                        if line.strip()
-                    ],
-                    path.name,
-                )
-            )
-        )
-    arrays = read_npz(
-        path,
-        lambda names: (
-            [name for name in names if name in ("y_true", "labels", "label", "ids")] or names[:1]
-        ),
-    )
-    y = next((x for name, x in arrays.items() if name != "ids"), None)
-    if y is None:
+        lines = [line.strip() for line in read_text(path).splitlines() if line.strip()]
+        return Labels(typed(text_array(lines, path.name)))
+    arrays = NpzArrays(path)
+    names = [name for name in arrays if name in ("y_true", "labels", "label")]
+    if not names and "ids" not in arrays:
+        names = list(arrays)  # the only array may have any name
+    if not names:
         raise ValueError(f"{path.name} holds no labels (`y_true`)")
-    return Labels(y, arrays.get("ids"))
+    return Labels(arrays[names[0]], arrays.get("ids"))
 
 
 # -----------------------------------------------------------------------------------------------------------------------  # noqa: E501
@@ -752,7 +693,7 @@ def unrounded(values: Any, notes: list[str]) -> Any:
             )
         return np.asarray(wide / totals)
 
-    view = View(values, tuple(values.shape), np.dtype(np.float64), (0, 1, 2), change)
+    view = viewed(values, tuple(values.shape), np.dtype(np.float64), (0, 1, 2), change)
     return view[:, :] if in_memory else view
 
 

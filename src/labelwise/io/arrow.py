@@ -1,210 +1,236 @@
-"""Flat tables in Arrow's own format (.arrow, .feather), read without trust.
+"""Tables that Arrow reads, .parquet, .feather and .arrow: a few rows of them at a time.
 
-Arrow believes what a file says about the sizes of its buffers. So the messages of a file are walked
-through first: every buffer must lie inside the file, and all of them together may decode to no more
-than its size allows.
+A table has a column of numbers for each class, or one column with a list of all numbers of a row.
 """
 
 from __future__ import annotations
 
-import os
-import struct
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from .._lazy import imported
-from .files import allowed, open_regular, reading
-from .parquet import NUMBERS
+from .files import reading
+from .on_disk import Key, OnDisk
+from .predictions import KINDS
 from .tables import Table
 
 __all__ = ["read_arrow"]
 
-_MAGIC = b"ARROW1"
-_LONGEST_METADATA = 1 << 24
+_BYTES_AT_ONCE = 1 << 22
+
+
+class _Parquet:
+    """A .parquet file: its columns one by one, and rows of some of them."""
+
+    def __init__(self, path: Path) -> None:
+        pq = imported("pyarrow.parquet", ".parquet files need pyarrow", "dask")
+        try:
+            self._file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        except ValueError as error:
+            raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
+        self.schema, self.rows = self._file.schema_arrow, self._file.metadata.num_rows
+
+    def column(self, name: str) -> Any:
+        return self._file.read(columns=[name], use_threads=False).column(0)
+
+    def batches(self, names: Sequence[str], row: int, size: int) -> Iterator[Any]:
+        """The rows from ``row`` on, at most ``size`` at a time."""
+        for group in range(self._file.num_row_groups):
+            rows = self._file.metadata.row_group(group).num_rows
+            if row < rows:
+                options = {"columns": list(names), "use_threads": False}
+                for batch in self._file.iter_batches(size, row_groups=[group], **options):
+                    yield batch.slice(row)
+                    row = max(row - len(batch), 0)
+            else:
+                row -= rows
+
+
+class _Arrow:
+    """A file in Arrow's own format; what is not compressed in it is mapped."""
+
+    def __init__(self, path: Path) -> None:
+        pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
+        self._table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        self.schema, self.rows = self._table.schema, len(self._table)
+
+    def column(self, name: str) -> Any:
+        return self._table.column(name)
+
+    def batches(self, names: Sequence[str], row: int, size: int) -> Iterator[Any]:
+        """The rows from ``row`` on, at most ``size`` at a time."""
+        yield from self._table.select(names).slice(row).to_batches(max_chunksize=size)
 
 
 def read_arrow(path: Path) -> Table:
-    """The table in a file, of which columns are read when they are asked for."""
-    pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
-    with open_regular(path) as file:
-        length = os.fstat(file.fileno()).st_size
-        try:
-            decoded = _walk(file, length)
-        except (struct.error, IndexError) as error:
-            raise ValueError(
-                f"{path.name} is damaged: its metadata point outside of the file"
-            ) from error
-    if decoded > allowed(length):
-        raise ValueError(
-            f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused"
-        )
-    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
-        schema = reader.schema
-        names = tuple(schema.names)
-    numeric = frozenset(field.name for field in schema if str(field.type) in NUMBERS)
-
-    def read(wanted: Sequence[str]) -> Any:
-        fields = sorted(names.index(name) for name in wanted)
-        options = pa.ipc.IpcReadOptions(included_fields=fields)
-        with (
-            reading(path),
-            pa.OSFile(str(path)) as source,
-            pa.ipc.open_file(source, options=options) as reader,
-        ):
-            table = reader.read_all()
-            table.validate(full=True)
-            return table
+    """The table in a file; its predictions are read when they are asked for."""
+    file = _Parquet(path) if path.suffix.lower() == ".parquet" else _Arrow(path)
+    types = {field.name: field.type for field in file.schema}
+    numeric = frozenset(name for name, kind in types.items() if _number(kind) is not None)
+    listed = _find_lists(path, types, numeric)
 
     def read_column(name: str) -> np.ndarray:
-        return _small(path, _column(path, read([name]), name), length)
+        with reading(path):
+            return _small_column(name, file.column(name))
 
-    def read_numbers(wanted: Sequence[str]) -> np.ndarray:
-        table = read(wanted)
-        dtype = np.result_type(*(NUMBERS[str(schema.field(name).type)] for name in wanted))
-        return np.stack(
-            [_column(path, table, name).to_numpy().astype(dtype, copy=False) for name in wanted],
-            axis=-1,
+    def read_numbers(names: Sequence[str]) -> OnDisk:
+        dtype = np.result_type(*(_number(types[name]) for name in names))
+        return _Rows(file, names, len(names), dtype).on_disk(path)
+
+    lists: dict[str, Any] = {}
+    if listed is not None:
+        metadata = {key.decode(): x.decode() for key, x in (file.schema.metadata or {}).items()}
+        lists["kind"] = listed if listed in KINDS else "probs"
+        lists["listed"] = _read_lists(path, file, listed, metadata.get("members"))
+        if metadata.get("class_names"):
+            lists["class_names"] = tuple(metadata["class_names"].split("\n"))
+    names = tuple(name for name in file.schema.names if name != listed)
+    return Table(path.name, file.rows, names, numeric, read_column, read_numbers, **lists)
+
+
+def _find_lists(path: Path, types: dict[str, Any], numeric: Collection[str]) -> str | None:
+    """The column that holds all numbers of a row as a list, if there is one."""
+    lists = [name for name, kind in types.items() if _is_list(kind) and name != "y_true"]
+    for name in lists:
+        if name in KINDS:
+            return name
+    if not lists or {*numeric} - {"y_true"}:
+        return None
+    warnings.warn(
+        f"{path.name}: `{lists[0]}` is the only column of lists and is taken for `probs`",
+        stacklevel=4,
+    )
+    return lists[0]
+
+
+def _read_lists(path: Path, file: Any, name: str, members: str | None) -> OnDisk:
+    """A column with all M · K numbers of a case as a list; ``members`` says what M is."""
+    kind = file.schema.field(name).type
+    dtype = _number(kind.value_type)
+    if dtype is None:
+        hint = ""
+        if _is_list(kind.value_type):
+            hint = (
+                ". Lists of lists? Store a column for each class, or the M · K numbers of a row as "
+                f"one list in `{name}`"
+            )
+        raise TypeError(f"column `{name}` must hold floating-point numbers; got {kind}{hint}")
+    first = next(file.batches([name], 0, 1), None)
+    width = 0 if first is None else len(first.column(0).flatten())
+    rows = _Rows(file, [name], width, dtype)
+    if members is None and name not in KINDS[1:]:  # probabilities: their sums count the members
+        sums = rows.read(0, min(8, file.rows)).sum(axis=-1)
+        if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
+            members = "not said"
+    if members is None:
+        return rows.on_disk(path)
+    if not members.isdigit() or int(members) < 1 or width % int(members):
+        raise ValueError(
+            f"the metadata of its schema must say how many `members` the {width} numbers of "
+            f"`{name}` belong to"
         )
-
-    rows = len(read(names[:1])) if names else 0
-    return Table(path.name, rows, names, numeric, read_column, read_numbers)
+    return rows.on_disk(path, int(members))
 
 
-def _column(path: Path, table: Any, name: str) -> Any:
-    column = table.column(name)
+class _Rows:
+    """The numbers of some columns, row by row. Reading on from where the last reading ended decodes
+    nothing twice.
+    """
+
+    def __init__(self, file: Any, names: Sequence[str], width: int, dtype: np.dtype[Any]) -> None:
+        self._file, self._names, self._width, self._dtype = file, names, width, dtype
+        self._row = -1
+
+    def on_disk(self, path: Path, members: int | None = None) -> OnDisk:
+        """An array (N, K), or (M, N, K) if each row has the numbers of all members."""
+
+        def read(key: Key) -> np.ndarray:
+            block = self.read(key[-2].start, key[-2].stop)
+            if members is None:
+                return block[:, key[1]]
+            return block.reshape(-1, members, shape[2]).transpose(1, 0, 2)[key[0], :, key[2]]
+
+        shape: tuple[int, ...] = self._file.rows, self._width
+        if members is not None:
+            shape = members, self._file.rows, self._width // members
+        return OnDisk(shape, self._dtype, read, path)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        block = np.empty((stop - start, self._width), self._dtype)
+        if start != self._row:
+            size = max(1, _BYTES_AT_ONCE // max(self._width * self._dtype.itemsize, 1))
+            self._batches = self._file.batches(self._names, start, size)
+            self._rest = block[:0]
+        self._row = -1  # until this reading has ended well
+        filled = 0
+        while filled < len(block):
+            if not len(self._rest):
+                self._rest = self._numbers(next(self._batches))
+            part = self._rest[: len(block) - filled]
+            block[filled : filled + len(part)] = part
+            self._rest, filled = self._rest[len(part) :], filled + len(part)
+        self._row = stop
+        return block
+
+    def _numbers(self, batch: Any) -> np.ndarray:
+        columns = []
+        for name, column in zip(self._names, batch.columns, strict=True):
+            _check_none_missing(name, column)
+            if _is_list(column.type):
+                if not np.all(column.value_lengths().to_numpy(zero_copy_only=False) == self._width):
+                    raise ValueError(
+                        f"column `{name}` must hold {self._width} numbers in every row, as the "
+                        "first"
+                    )
+                column = column.flatten()
+            columns.append(column.to_numpy(zero_copy_only=False))
+        numbers = columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
+        return numbers.astype(self._dtype, copy=False).reshape(-1, self._width)
+
+
+def _check_none_missing(name: str, column: Any) -> None:
     if column.null_count:
         raise ValueError(
-            f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are "
-            "missing"
+            f"column `{name}` must have no missing values; {column.null_count:,} are missing"
         )
-    return column
 
 
-def _small(path: Path, column: Any, length: int) -> np.ndarray:
-    """A column of text or whole numbers."""
+def _number(kind: Any) -> np.dtype[Any] | None:
+    """The type of a column of numbers. Whole ones are probabilities too: of a member that is
+    sure.
+    """
+    import pyarrow as pa
+
+    dtype: np.dtype[Any] | None = None
+    if pa.types.is_floating(kind):
+        dtype = np.dtype(kind.to_pandas_dtype())
+    elif pa.types.is_integer(kind):
+        dtype = np.dtype(np.float64)
+    return dtype
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(test(kind) for test in tests)
+
+
+def _small_column(name: str, column: Any) -> np.ndarray:
+    """The whole of a column of ids, labels or groups."""
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    _check_none_missing(name, column)
+    if _number(kind) is not None:
         return np.asarray(column.to_numpy())
-    texts = (
-        [chunk.dictionary for chunk in column.chunks]
-        if pa.types.is_dictionary(kind)
-        else column.chunks
-    )
-    if any(str(text.type) not in ("string", "large_string", "string_view") for text in texts):
-        raise TypeError(
-            f"{path.name}: ids, labels and groups must be texts or whole numbers; got {kind}"
-        )
-    longest = max((_longest(text) for text in texts), default=0)
-    if 4 * len(column) * longest > allowed(length):
-        raise ValueError(
-            f"{path.name} has {len(column):,} texts of up to {longest:,} bytes; such files are "
-            "refused"
-        )
+    if _is_list(kind) and name == "y_true":
+        return np.asarray(column.to_pylist())
+    text = ("string", "large_string", "string_view")
+    if str(kind) not in text and not pa.types.is_dictionary(kind):
+        raise TypeError(f"column `{name}` must hold texts or whole numbers; got {kind}")
     return np.array(column.to_pylist(), dtype=str)
-
-
-def _longest(text: Any) -> int:
-    """Bytes of the longest text of a chunk."""
-    import pyarrow.compute as pc
-
-    if str(text.type) != "string_view":
-        return int(pc.max(pc.binary_length(text)).as_py() or 0)
-    # pyarrow 17 computes nothing with views. Each takes 16 bytes, of which the first four are the
-    # length; many may share one long text.
-    lengths = np.frombuffer(text.buffers()[1], np.dtype("<i4"))[::4] if len(text) else np.zeros(1)
-    return int(lengths[text.offset : text.offset + len(text)].max(initial=0))
-
-
-def _walk(file: IO[bytes], length: int) -> int:
-    """How many bytes all buffers of a file take when they are decoded; refuses those that lie
-    outside of it.
-    """
-    file.seek(max(length - 10, 0))
-    end = file.read(10)
-    file.seek(0)
-    if end[4:] != _MAGIC or file.read(6) != _MAGIC:
-        raise ValueError("it is not a file in Arrow's format (Feather version 2); cut short?")
-    size = int.from_bytes(end[:4], "little")
-    if not 0 < size <= min(length - 16, _LONGEST_METADATA):
-        raise ValueError("it is damaged: its footer has an impossible size")
-    file.seek(length - 10 - size)
-    footer = _Flat(file.read(size))
-    total = 0
-    for field in (2, 3):  # dictionaries, record batches
-        for at in footer.vector(footer.root, field, 24):
-            offset, metadata, body = (
-                *struct.unpack_from("<qi", footer.data, at),
-                struct.unpack_from("<q", footer.data, at + 16)[0],
-            )
-            if not (
-                offset >= 0
-                and 8 <= metadata <= _LONGEST_METADATA
-                and body >= 0
-                and offset + metadata + body <= length
-            ):
-                raise ValueError("it is damaged: a part of it lies outside of the file")
-            file.seek(offset)
-            total += _message(file, file.read(metadata), offset + metadata, body)
-    return total
-
-
-def _message(file: IO[bytes], data: bytes, start: int, body: int) -> int:
-    """Bytes that the buffers of one message decode to."""
-    flat = _Flat(data[8 if data[:4] == b"\xff\xff\xff\xff" else 4 :])
-    batch = flat.table(flat.root, 2)
-    if flat.scalar(flat.root, 1, "<B") == 2:  # a dictionary: its batch is inside
-        batch = flat.table(batch, 1)
-    total = 0
-    for at in flat.vector(batch, 2, 16):
-        offset, size = struct.unpack_from("<qq", flat.data, at)
-        if not (offset >= 0 and size >= 0 and offset + size <= body):
-            raise ValueError("it is damaged: a buffer lies outside of the file")
-        if size >= 8 and flat.field(batch, 3):  # compressed: the first bytes say to how much
-            file.seek(start + offset)
-            size = max(struct.unpack("<q", file.read(8))[0], size)
-        total += size
-    return total
-
-
-class _Flat:
-    """As much of FlatBuffers as messages need: tables find their fields through a list of offsets
-    before them.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.root = struct.unpack_from("<I", data, 0)[0]
-
-    def field(self, table: int, number: int) -> int:
-        """Where a field of a table is; 0 if it has none."""
-        offsets = table - struct.unpack_from("<i", self.data, table)[0]
-        if offsets < 0 or 4 + 2 * number >= struct.unpack_from("<H", self.data, offsets)[0]:
-            return 0
-        relative = struct.unpack_from("<H", self.data, offsets + 4 + 2 * number)[0]
-        return table + relative if relative else 0
-
-    def table(self, table: int, number: int) -> int:
-        at = self.field(table, number)
-        if not at:
-            raise ValueError("it is damaged: a message has no content")
-        return int(at + struct.unpack_from("<I", self.data, at)[0])
-
-    def scalar(self, table: int, number: int, kind: str) -> int:
-        at = self.field(table, number)
-        return int(struct.unpack_from(kind, self.data, at)[0]) if at else 0
-
-    def vector(self, table: int, number: int, size: int) -> range:
-        """Where the items of a list of structs are."""
-        at = self.field(table, number)
-        if not at:
-            return range(0)
-        at += struct.unpack_from("<I", self.data, at)[0]
-        count = struct.unpack_from("<I", self.data, at)[0]
-        if at + 4 + size * count > len(self.data):
-            raise ValueError("it is damaged: a list is longer than its message")
-        return range(at + 4, at + 4 + size * count, size)

@@ -1,9 +1,8 @@
-"""Opening what a user names: regular files only, and never more of them in memory than their size
-allows.
-"""
+"""Files that a user names: found, opened, and named in every error."""
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import io
 import json
@@ -12,7 +11,7 @@ import re
 import stat
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,39 +20,22 @@ from .._errors import InputError
 
 __all__ = [
     "FLOOR",
-    "LONGEST_TEXT",
-    "RATIO",
-    "allowed",
+    "check_regular",
     "file_name",
+    "find_files",
     "format_of",
+    "look_alike",
     "open_regular",
     "open_text_file",
-    "read_bytes",
     "read_json",
     "read_text",
     "read_toml",
     "reading",
 ]
 
-FLOOR, RATIO = 1 << 28, 100
-"""The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that
-is more.
-
-Predictions, images and labels compress 2 to 30 times; what asks for more is a bomb or has a wrong
-header.
-"""
-LONGEST_TEXT = 1 << 22
-"""Bytes of a text file such as a table of costs: those of 500 × 500 classes fit."""
-# The parser's memory grows with the square of a key's length in words: a.a.a. ... of 400 kB takes
-# all there is; a table takes some kB.
-_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""")
-_TABLE = re.compile(r"^[ \t]*+\[", re.MULTILINE)
-_MOST_TABLES = 5000
-
-
-def allowed(stored: int) -> int:
-    """How many bytes a file of ``stored`` bytes may take in memory, all its arrays together."""
-    return max(FLOOR, RATIO * stored)
+FLOOR, RATIO = 1 << 28, 100  # compressed text may take so many bytes, or times its size if more
+LABEL_FILES = ("y_true", "labels", "label")
+"""A file of a folder with such a name holds the true labels."""
 
 
 def format_of(path: Path) -> str:
@@ -64,31 +46,79 @@ def format_of(path: Path) -> str:
     return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
-def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """The file, open for reading, if it is a regular one: a pipe would block, and a device may
-    never end.
-    """
-    # O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files.
-    handle = os.open(
-        path,
-        os.O_RDONLY
-        | getattr(os, "O_NONBLOCK", 0)
-        | getattr(os, "O_CLOEXEC", 0)
-        | getattr(os, "O_BINARY", 0),
-    )
-    try:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(f"{os.fspath(path)} is a folder; expected a file")
-        if not stat.S_ISREG(mode):
+def find_files(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
+) -> tuple[list[Path], Path | None]:
+    """The files of the members, and that of the labels if a folder has one."""
+    paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
+    if not paths:
+        raise ValueError("there are no prediction files; name at least one")
+    if len(paths) == 1 and paths[0].is_dir() and paths[0].suffix != ".zarr":
+        return _in_folder(paths[0], formats)
+    for one in paths:
+        if format_of(one) not in formats:
             raise ValueError(
-                f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content "
-                "to a file first"
+                f"predictions are read from {', '.join(formats)}, or a folder of such files; "
+                f"got {one.name or str(one)!r}"
             )
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
+        if not one.exists():
+            raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
+    return paths, None
+
+
+def _in_folder(folder: Path, formats: Collection[str]) -> tuple[list[Path], Path | None]:
+    """The files of one format in a folder, model2 before model10, and that of the labels."""
+    files, labels = [], None
+    for file in sorted(folder.iterdir()):
+        if format_of(file) not in formats or file.name.startswith("."):
+            continue
+        if file.name[: -len(format_of(file))] in LABEL_FILES:
+            labels = labels or file
+        else:
+            files.append(file)
+    if not files:
+        raise ValueError(
+            f"the folder {str(folder)!r} holds no prediction files ({', '.join(formats)})"
+        )
+    kinds = sorted({format_of(file).removesuffix(".gz") for file in files})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"the folder {str(folder)!r} holds files of several formats ({', '.join(kinds)}); "
+            "name those of the members"
+        )
+    files.sort(key=lambda file: [part.zfill(20) for part in re.split(r"([0-9]+)", file.name)])
+    return files, labels
+
+
+def look_alike(path: Path) -> str:
+    """The end of a message about a missing file: the file that was probably meant."""
+    try:
+        there = sorted(os.listdir(path.parent))
+    except OSError:
+        return ""
+    # an ending that both have says nothing about the rest of a name
+    names = {Path(name).stem: name for name in reversed(there)}
+    names |= {Path(name).stem: name for name in there if Path(name).suffix == path.suffix}
+    close = difflib.get_close_matches(path.stem, list(names), n=1, cutoff=0.6)
+    return f". Did you mean {str(path.with_name(names[close[0]]))!r}?" if close else ""
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Refuse what is no file: a pipe would block, and a device may never end."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode) and Path(path).suffix != ".zarr":
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder; expected a file")
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError(
+            f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content "
+            "to a file first"
+        )
+
+
+def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """The file, open for reading, if it is a regular one."""
+    check_regular(path)
+    return open(path, "rb")
 
 
 @contextmanager
@@ -106,53 +136,21 @@ def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
         if path.suffix.lower() != ".gz":
             yield file
             return
+        most = min(max(FLOOR, RATIO * size), largest)
         try:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield io.BufferedReader(_Limited(unpacked, path.name, min(allowed(size), largest)))
+            unpacked = gzip.GzipFile(fileobj=file).read(most + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(f"{path.name} is damaged, or not a file of gzip ({error})") from error
+    if len(unpacked) > most:
+        raise ValueError(f"{path.name} unpacks to far more than its size; such files are refused")
+    yield io.BufferedReader(io.BytesIO(unpacked))
 
 
-class _Limited(io.RawIOBase):
-    """What a compressed file unpacks to, as long as it is not far more than the file's size
-    allows.
-    """
-
-    def __init__(self, file: gzip.GzipFile, name: str, most: int) -> None:
-        self._file, self._name, self._left = file, name, most
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise ValueError(
-                f"{self._name} unpacks to far more than its size; such files are refused"
-            )
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
-    """The whole file, if it has at most ``most`` bytes."""
-    with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise ValueError(
-                f"{os.fspath(path)} has {size:,} bytes; more than {most:,} are refused"
-            )
-        content = file.read(size + 1)  # memory for so many is taken at once
-    if len(content) != size:
-        raise ValueError(f"{os.fspath(path)} is not a regular file, or changed while it was read")
-    return content
-
-
-def read_text(path: str | os.PathLike[str], most: int = LONGEST_TEXT) -> str:
+def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file in UTF-8, with any line ends."""
     try:
-        return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        check_regular(path)
+        return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason} at byte {error.start})"
@@ -161,35 +159,25 @@ def read_text(path: str | os.PathLike[str], most: int = LONGEST_TEXT) -> str:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
+    content: dict[str, Any] = _parsed(path, tomllib.loads)
+    return content
+
+
+def read_json(path: str | Path) -> Any:
+    """The content of a JSON file."""
+    return _parsed(path, json.loads)
+
+
+def _parsed(path: str | Path, parse: Callable[[str], Any]) -> Any:
     text = read_text(path)
-    if _LONG_KEY.search(text):
-        raise ValueError(
-            f"{os.fspath(path)}: a key has more than 8 words joined by dots; such files are refused"
-        )
-    if sum(1 for _ in _TABLE.finditer(text)) > _MOST_TABLES:
-        raise ValueError(
-            f"{os.fspath(path)}: it has more than {_MOST_TABLES:,} tables; such files are refused"
-        )
     try:
-        return tomllib.loads(text)
+        return parse(text)
     except RecursionError as error:
         raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
         last = f"at line {text.rstrip().count(chr(10)) + 1}, the last"
-        raise ValueError(
-            f"{os.fspath(path)}: {str(error).replace('at end of document', last)}"
-        ) from error
-
-
-def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
-    """The content of a JSON file."""
-    text = read_text(path, most)
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+        sentence = str(error).replace("at end of document", last)
+        raise ValueError(f"{os.fspath(path)}: {sentence}") from error
 
 
 def file_name(path: str | os.PathLike[str]) -> str:
@@ -206,7 +194,7 @@ def file_name(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn any error of the block into one that names the file ``path``.
+    """Turn any error of the block into one sentence that names the file ``path``.
 
     Raises
     ------
@@ -221,26 +209,24 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except (ImportError, MemoryError, Warning):
         raise
-    except OSError as error:
-        if error.filename is not None or name in str(error):
-            raise
-        raise OSError(f"{name}: {error}") from error
     except InputError as error:
         if name in str(error):
             raise
         raise error.found_in(name) from error
-    except TypeError as error:
-        if name in str(error):
-            raise
-        raise TypeError(f"{name}: {error}") from error
-    except ValueError as error:
-        if name in str(error):
-            raise
-        raise InputError(str(error), where=name) from error
     except Exception as error:
+        # Libraries raise a plain OSError on damage, too; one of the system has a number or a kind.
+        damaged = type(error) is OSError and error.errno is None
+        expected = isinstance(error, ValueError | TypeError | OSError) and not damaged
+        if expected and (name in str(error) or getattr(error, "filename", None) is not None):
+            raise
+        sentence = str(error).partition("\n")[0] or type(error).__name__
+        if expected and isinstance(error, ValueError):
+            raise InputError(sentence, where=name) from error
+        if expected:
+            kind = OSError if isinstance(error, OSError) else TypeError
+            raise kind(f"{name}: {sentence}") from error
         if isinstance(error, RecursionError):
-            raise ValueError(f"{name} is damaged: it is nested too deeply") from error
-        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            sentence = "it is nested too deeply"
         raise ValueError(
-            f"{name} is damaged, or not in the format that its name says ({why})"
+            f"{name} is damaged, or not in the format that its name says ({sentence})"
         ) from error

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Flattened", "Grid", "flatten_instances"]
+from .on_disk import flattened
+
+__all__ = ["Grid", "flatten_instances"]
 
 
 @dataclass(frozen=True)
@@ -60,44 +62,17 @@ class Grid:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Flattened:
-    """An array (M, N, ..., K), in memory or on disk, read as (M, N · ..., K), by whole cases."""
-
-    values: Any
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def ndim(self) -> int:
-        return 3
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
-        if not isinstance(key, tuple) or key[0] != slice(None) or not isinstance(rows, slice):
-            raise IndexError("predictions of several axes of instances are sliced by instance")
-        start, stop, _ = rows.indices(self.shape[1])
-        unit = max(prod(self.values.shape[2:-1]), 1)
-        first = start // unit
-        block = np.asarray(self.values[:, first : max(first, -(-stop // unit))])
-        return block.reshape(len(block), -1, self.shape[2])[
-            :, start - first * unit : stop - first * unit
-        ]
-
-
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:
     """The fields of a file whose predictions ``kind`` are (M, N, ..., K), for instances on one
     axis.
     """
     values = found[kind]
     shape = tuple(int(n) for n in values.shape)
-    ids = None if "ids" not in found else np.asarray(found["ids"][:])
-    grid = Grid(shape[1:-1], label_axis, ids)
-    flat: dict[str, Any] = {key: x for key, x in found.items() if key not in ("ids", "images")}
-    flat |= {
-        kind: Flattened(values, (shape[0], prod(grid.shape), shape[-1]), values.dtype),
-        "grid": grid,
-    }
+    flat = dict(found)
+    ids = flat.pop("ids", None)
+    flat.pop("images", None)
+    flat["grid"] = grid = Grid(shape[1:-1], label_axis, None if ids is None else np.asarray(ids))
+    flat[kind] = flattened(values)
     if "y_true" in found:
         y = np.asarray(found["y_true"])
         if y.size != prod(grid.shape) or y.shape[0] != shape[1]:
@@ -107,7 +82,7 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
             )
         flat["y_true"] = y.reshape(-1)
     if "groups" in found:
-        flat["groups"] = np.repeat(np.asarray(found["groups"][:]), grid.unit)
+        flat["groups"] = np.repeat(np.asarray(found["groups"]), grid.unit)
     if "weights" in found and len(found["weights"].shape) > 1:
         raise ValueError(
             f"`weights` must have shape (M,) for `{kind}` of shape {shape}; got "

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,55 +32,44 @@ from .arrange import (
     normalized,
     read_label_arrays,
     say_positions,
-    select_classes,
     two_classes,
     unrounded,
 )
 from .arrow import read_arrow
 from .csv import read_csv
-from .files import format_of, reading
+from .files import check_regular, find_files, format_of, look_alike, reading
 from .jsonl import read_jsonl
-from .members import are_positions, combine_files, find_files, look_alike
-from .npz import read_npy, read_npz
-from .parquet import read_parquet
-from .predictions import KEYS, KINDS, Predictions
+from .members import are_positions, combine_files
+from .npz import NpzArrays, read_npy
+from .on_disk import OnDisk, select_classes
+from .predictions import KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
 from .tables import Table, read_tables
 from .zarr import read_zarr
 
-__all__ = ["FORMATS", "load_predictions"]
+__all__ = ["FORMATS", "load_predictions", "readable_files"]
 
-SMALL_BLOCK, LARGEST_BLOCK = (
-    1 << 24,
-    1 << 29,
-)  # bytes: what a file's own chunking may always, and never, make us hold
-READERS: dict[str, Callable[[Path, int], Table | dict[str, Any]]] = {
-    ".npz": lambda path, largest: read_npz(path, partial(_pick, path.name)),
-    ".npy": lambda path, largest: {"probs": read_npy(path)},
-    ".zarr": lambda path, largest: read_zarr(path, partial(_pick, path.name), largest),
-    ".pt": lambda path, largest: read_pt(path, partial(_pick, path.name)),
-    ".parquet": lambda path, largest: read_parquet(path, partial(_pick, path.name), largest),
-    ".feather": lambda path, largest: read_arrow(path),
-    ".arrow": lambda path, largest: read_arrow(path),
-    ".csv": lambda path, largest: read_csv(path),
-    ".tsv": lambda path, largest: read_csv(path),
-    ".jsonl": lambda path, largest: read_jsonl(path),
-    ".csv.gz": lambda path, largest: read_csv(path),
-    ".tsv.gz": lambda path, largest: read_csv(path),
-    ".jsonl.gz": lambda path, largest: read_jsonl(path),
+TABLE_READERS: dict[str, Callable[[Path], Table]] = {
+    ".parquet": read_arrow,
+    ".feather": read_arrow,
+    ".arrow": read_arrow,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".jsonl": read_jsonl,
+    ".csv.gz": read_csv,
+    ".tsv.gz": read_csv,
+    ".jsonl.gz": read_jsonl,
+}
+READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
+    ".npz": NpzArrays,
+    ".npy": lambda path: {"probs": read_npy(path)},
+    ".zarr": read_zarr,
+    ".pt": read_pt,
+    **TABLE_READERS,
 }
 FORMATS = tuple(READERS)
-TABLES = (
-    ".parquet",
-    ".feather",
-    ".arrow",
-    ".csv",
-    ".tsv",
-    ".jsonl",
-    ".csv.gz",
-    ".tsv.gz",
-    ".jsonl.gz",
-)
+_ALWAYS_ALLOWED = 1 << 24  # bytes of a chunk, however little memory there is
+_READ_WHOLE = ("y_true", "groups", "weights", "class_names")
 _MEANT = {
     "label": "y_true",
     "labels": "y_true",
@@ -148,8 +136,8 @@ def load_predictions(
     multilabel : bool, optional
         The labels may occur together; by default ``y_true`` (N, K) says so.
     memory : int
-        A chunk or page of the file that takes more than half of so many bytes (and more than 16
-        MiB) is refused: it could only be decoded whole.
+        A chunk of a .zarr array that takes more than half of so many bytes (and more than 16 MiB)
+        is refused: it can only be decoded whole.
 
     Raises
     ------
@@ -171,53 +159,61 @@ def load_predictions(
     >>> p.notes
     ('rows matched by `id`',)
     """  # noqa: E501
-    files, beside = find_files(path, FORMATS)
-    largest = min(max(memory // 2, SMALL_BLOCK), LARGEST_BLOCK)
+    files, label_file = find_files(path, FORMATS)
+    named = files[0] if len(files) == 1 else files[0].parent
     given = None if class_names is None else as_class_names(class_names)
     notes: list[str] = []
-    parts, first = _read(
-        files,
-        largest,
-        logits,
-        exclusive=not logits and not multilabel,
-        class_names=given,
-        notes=notes,
-    )
-    named = files[0] if len(files) == 1 else files[0].parent
-    tables = all(format_of(file) in TABLES for file in files)
+    parts: list[Any] = []
+    tables: list[Table] = []
+    for file in files:
+        with reading(file):
+            check_regular(file)
+            if file.stat().st_size == 0:
+                raise ValueError(f"{file.name} is empty (0 bytes)")
+            content = READERS[format_of(file)](file)
+            if isinstance(content, Table):
+                tables.append(content)
+                parts.append(content)
+            else:
+                parts.append(_fields(content, _choose(file.name, list(content)), memory))
+    first = parts[0] if isinstance(parts[0], Table) else files[0].name
     with reading(named):
+        if tables:  # what their columns mean is decided for all of them together
+            exclusive = not logits and not multilabel
+            read = iter(read_tables(tables, class_names=given, exclusive=exclusive, notes=notes))
+            parts = [next(read) if isinstance(part, Table) else part for part in parts]
+        only_tables = len(tables) == len(files)
+        for part in parts:
+            if logits and "probs" in part:
+                part["logits"] = part.pop("probs")
         found = parts[0] if len(files) == 1 else combine_files(files, parts, notes)
-        if given is None and tables and are_positions(found.get("class_names", ()), in_order=True):
+        in_file = found.get("class_names", ())
+        if given is None and only_tables and are_positions(in_file, in_order=True):
             found.pop("class_names", None)  # a header of 0, 1, … names nothing
-        names_in_file = found.get("class_names", ())
-        found, class_order = name_classes(found, given, named.name, notes)
-        truth = _labels(
-            beside if labels is None and "y_true" not in found else labels,
-            found,
-            largest,
-            first,
-            notes,
-        )
+            in_file = ()
+        class_order = None
+        if given is not None:
+            found, class_order = name_classes(found, given, named.name, notes)
+        if labels is None and "y_true" not in found:
+            labels = label_file
+        if labels is not None:
+            found["y_true"] = _matched_labels(labels, found, first, notes)
+            if class_order is not None:
+                check_positions(found["y_true"], in_file, found["class_names"])
         found.pop("reordered", None)
-        if truth is not None and class_order is not None:
-            check_positions(truth, names_in_file, found["class_names"])
-        found = found if truth is None else found | {"y_true": truth}
-        found = arrange_axes(
-            found, member_axis, class_axis, table=tables or len(files) > 1 or bool(multilabel)
-        )
+        flat = only_tables or len(files) > 1 or bool(multilabel)
+        found = arrange_axes(found, member_axis, class_axis, table=flat)
+        kind = next(kind for kind in KINDS if kind in found)
         if class_order is not None:
-            kind = next(kind for kind in KINDS if kind in found)
             found[kind] = select_classes(found[kind], class_order)
-        found = _in_units(found, normalize, multilabel, notes if tables else None)
+        found = _in_units(found, kind, normalize, multilabel, notes if only_tables else None)
         if "y_true" in found:
             if multilabel is None and found["y_true"].ndim == 2:
                 notes.append("labels may occur together: `y_true` has a column for each class")
             # labels of the file are positions among the file's classes, whatever order these were
             # asked for in
-            by_file = truth is None and class_order is not None and not are_positions(names_in_file)
-            say_positions(
-                found["y_true"], names_in_file if by_file else found.get("class_names"), notes
-            )
+            by_file = labels is None and class_order is not None and not are_positions(in_file)
+            say_positions(found["y_true"], in_file if by_file else found.get("class_names"), notes)
         return Predictions(**found, multilabel=multilabel, path=named, notes=tuple(notes))
 
 
@@ -231,57 +227,13 @@ def readable_files(path: str | os.PathLike[str]) -> list[Path]:
     return [file for file in path.iterdir() if format_of(file) in FORMATS]
 
 
-def _read(
-    files: Sequence[Path],
-    largest: int,
-    logits: bool,
-    *,
-    exclusive: bool,
-    class_names: Sequence[str] | None,
-    notes: list[str],
-) -> tuple[list[dict[str, Any]], Table | str]:
-    """The fields in each file, and the first file, as a table if it is one."""
-    opened = [_open(file, largest) for file in files]
-    tables = [one for one in opened if isinstance(one, Table)]
-    named = files[0] if len(files) == 1 else files[0].parent
-    with reading(named):
-        from_tables = iter(
-            read_tables(tables, class_names=class_names, exclusive=exclusive, notes=notes)
-            if tables
-            else ()
-        )
-    parts = []
-    for one in opened:
-        fields = next(from_tables) if isinstance(one, Table) else one
-        if logits and "probs" in fields:
-            fields["logits"] = fields.pop("probs")
-        parts.append(fields)
-    return parts, opened[0] if isinstance(opened[0], Table) else files[0].name
-
-
-def _open(path: Path, largest: int) -> Table | dict[str, Any]:
-    """A table whose columns are to be understood, or the fields in a file of arrays."""
-    if path.is_file() and path.stat().st_size == 0:
-        raise ValueError(f"{path.name} is empty (0 bytes)")
-    with reading(path):
-        found = READERS[format_of(path)](path, largest)
-        if isinstance(found, Table):
-            return found
-        for name in list(found):
-            if name not in KEYS:  # the only array there
-                found["probs"] = found.pop(name)
-        if "class_names" in found:
-            found["class_names"] = _text(found["class_names"])
-    return found
-
-
-def _pick(file: str, names: Sequence[str]) -> list[str]:
-    """Which of the arrays in a file to read; warns of what is not, and of the only array there if
-    it has no known name.
+def _choose(file: str, names: list[str]) -> dict[str, str]:
+    """Which of the arrays in a file are read, and as what; warns of what is not, and of the only
+    array there if it has no known name.
     """
     unknown = [name for name in names if name not in KEYS and name not in _ELSEWHERE]
-    chosen = [name for name in names if name in KEYS]
-    if not any(kind in names for kind in KINDS):
+    chosen = {name: name for name in names if name in KEYS}
+    if not any(kind in chosen for kind in KINDS):
         candidates = [name for name in unknown if name.lower() not in _MEANT]
         if len(candidates) != 1:
             there = ", ".join(names[:8]) or "nothing"
@@ -289,98 +241,103 @@ def _pick(file: str, names: Sequence[str]) -> list[str]:
                 f"{file} must hold `probs` (M, N, K) or `alpha` (N, K); it holds {there}. Save "
                 "with np.savez(path, probs=...)"
             )
-        warnings.warn(
-            f"{file}: `{candidates[0]}` is the only array and is taken for `probs`", stacklevel=2
-        )
-        chosen.append(candidates[0])
-        unknown.remove(candidates[0])
+        (only,) = candidates
+        warnings.warn(f"{file}: `{only}` is the only array and is taken for `probs`", stacklevel=3)
+        chosen[only] = "probs"
+        unknown.remove(only)
     for name in unknown[:8]:
-        meant = _MEANT.get(name.lower())
         hint = suggest(name, [key for key in KEYS if key not in names])
-        words = f". Did you mean `{meant}`?" if meant else hint if "mean" in hint else ""
-        warnings.warn(f"{file}: `{name}` is not read{words}", stacklevel=2)
+        if name.lower() in _MEANT:
+            hint = f". Did you mean `{_MEANT[name.lower()]}`?"
+        warnings.warn(f"{file}: `{name}` is not read{hint if 'mean' in hint else ''}", stacklevel=3)
     return chosen
 
 
-def _text(names: Any) -> tuple[str, ...]:
-    array = np.atleast_1d(np.asarray(names))
-    if array.ndim != 1 or array.dtype.kind not in "US":
-        raise TypeError(f"`class_names` must be text; got {array.dtype} of shape {array.shape}")
-    return tuple(array.astype(str).tolist())
+def _fields(arrays: Mapping[str, Any], chosen: dict[str, str], memory: int) -> Fields:
+    """The fields of predictions in a file of arrays; large ones stay there."""
+    fields = {}
+    for name, key in chosen.items():
+        array = arrays[name]
+        if isinstance(array, OnDisk):
+            largest = max(memory // 2, _ALWAYS_ALLOWED)
+            if array.chunk_bytes > largest:
+                raise ValueError(
+                    f"a chunk of `{name}` takes {array.chunk_bytes:,} bytes, where {largest:,} are "
+                    "allowed; store it in smaller chunks, or allow more memory"
+                )
+            if key in _READ_WHOLE:
+                array = array[:]
+        if key == "class_names":
+            array = np.atleast_1d(array)
+            if array.ndim != 1 or array.dtype.kind not in "US":
+                raise TypeError(
+                    f"`class_names` must be text; got {array.dtype} of shape {array.shape}"
+                )
+            array = tuple(array.astype(str).tolist())
+        fields[key] = array
+    return fields
 
 
-def _labels(
-    labels: Any, found: dict[str, Any], largest: int, first: Table | str, notes: list[str]
-) -> Any:
+def _matched_labels(labels: Any, found: Fields, first: Table | str, notes: list[str]) -> np.ndarray:
     """Labels from an array or a file, in the order of the cases."""
-    if labels is None:
-        return None
     if not isinstance(labels, str | os.PathLike):
-        given = labels_of_array(labels, found)
-        return match_labels(given, found, "`labels`", first, notes)
+        return match_labels(labels_of_array(labels, found), found, "`labels`", first, notes)
     path = Path(labels)
     if not path.exists():
         raise FileNotFoundError(f"there is no file of labels {str(path)!r}{look_alike(path)}")
-    if format_of(path) not in (*TABLES, ".npy", ".npz", ".txt"):
+    if format_of(path) not in (*TABLE_READERS, ".npy", ".npz", ".txt"):
         raise ValueError(
-            f"labels are read from .npy, .npz, .txt and tables ({', '.join(TABLES)}); got "
+            f"labels are read from .npy, .npz, .txt and tables ({', '.join(TABLE_READERS)}); got "
             f"{path.name!r}"
         )
     with reading(path):
-        if format_of(path) not in TABLES:
-            return match_labels(read_label_arrays(path), found, path.name, first, notes)
-        opened = READERS[format_of(path)](path, largest)
-        if not isinstance(opened, Table):
-            raise TypeError(f"{path.name} must be a table of labels")
-        return match_labels(labels_of_table(opened, found), found, path.name, first, notes)
+        check_regular(path)
+        if format_of(path) in TABLE_READERS:
+            labels = labels_of_table(TABLE_READERS[format_of(path)](path), found)
+        else:
+            labels = read_label_arrays(path)
+        return match_labels(labels, found, path.name, first, notes)
 
 
 def _in_units(
-    found: dict[str, Any],
+    found: Fields,
+    kind: str,
     normalize: bool,
     multilabel: bool | None,
     rounding_notes: list[str] | None,
-) -> dict[str, Any]:
+) -> Fields:
     """Probabilities as such, and labels as they are meant; bytes and percentages are refused, as
     nothing later would know what they are.
 
     Rounded probabilities are expected in tables alone; that they are is added to
     ``rounding_notes``.
     """
-    kind = next(kind for kind in KINDS if kind in found)
     values = found[kind]
     if normalize:
         found[kind] = normalized(values, kind)
     elif kind == "probs" and not multilabel:
-        if values.dtype == np.uint8:
-            raise InputError("`probs` must be floating point; got uint8", fix="integers")
-        if values.dtype.kind == "f" and 0 not in values.shape:
-            with np.errstate(
-                all="ignore"
-            ):  # damaged values, which have their sentence where they are used
-                sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
-            if np.allclose(sums, 100, atol=2):
-                raise InputError(
-                    "`probs` must sum to 1 over the classes; they sum to 100",
-                    fix="file_percentages",
-                )
+        _check_scale(values)
+        if rounding_notes is not None and values.shape[-1] > 1:
+            found[kind] = unrounded(values, rounding_notes)
     if kind == "logits":
         check_logits(values, multilabel)
-    elif (
-        kind == "probs"
-        and rounding_notes is not None
-        and not normalize
-        and not multilabel
-        and values.shape[-1] > 1
-    ):
-        found[kind] = unrounded(values, rounding_notes)
-    if (
-        kind in ("probs", "logits")
-        and values.shape[-1] == 1
-        and not multilabel
-        and not np.all(np.asarray(values[:, :64]) == 1)
-    ):
+    one_number = kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel
+    if one_number and not np.all(np.asarray(values[:, :64]) == 1):  # else there is only one class
         found = two_classes(values, kind, found)
     if "y_true" in found:
         found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
     return found
+
+
+def _check_scale(probs: Any) -> None:
+    """Refuse bytes and percentages."""
+    if probs.dtype == np.uint8:
+        raise InputError("`probs` must be floating point; got uint8", fix="integers")
+    if probs.dtype.kind != "f" or 0 in probs.shape:
+        return
+    with np.errstate(all="ignore"):  # damaged values have their sentence where they are used
+        sums = np.asarray(probs[:, :64]).sum(axis=-1, dtype=float)
+    if np.allclose(sums, 100, atol=2):
+        raise InputError(
+            "`probs` must sum to 1 over the classes; they sum to 100", fix="file_percentages"
+        )

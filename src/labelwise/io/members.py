@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,178 +11,29 @@ import numpy as np
 from .._errors import InputError
 from .._labels import as_labels, integer_names
 from .files import format_of
-from .predictions import KINDS
+from .on_disk import select_classes, stacked
+from .predictions import Fields, kind_of
 
 __all__ = [
-    "Stacked",
     "are_positions",
     "check_unique",
     "combine",
     "combine_files",
-    "find_files",
     "labels_in_order",
-    "look_alike",
     "same_order",
 ]
 
-LABEL_FILES = ("y_true", "labels", "label")
-"""A file of a folder with such a name holds the true labels."""
-_MOST_FILES = 10_000
 
-
-@dataclass(frozen=True, eq=False)
-class Stacked:
-    """Predictions (N, K) or (M, N, K) of several files as one array, still in their files."""
-
-    parts: tuple[Any, ...]
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
-        if not isinstance(key, tuple) or key[0] != slice(None) or not isinstance(rows, slice):
-            raise IndexError("predictions in several files are sliced by instance")
-        blocks = [
-            np.asarray(x[rows])[None] if len(x.shape) == 2 else np.asarray(x[:, rows])
-            for x in self.parts
-        ]
-        return np.concatenate(blocks, dtype=self.dtype)
-
-
-def find_files(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
-) -> tuple[list[Path], Path | None]:
-    """The files of the members, and that of the labels if a folder has one."""
-    paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
-    if not paths:
-        raise ValueError("there are no prediction files; name at least one")
-    if len(paths) > 1 or not paths[0].is_dir() or paths[0].suffix == ".zarr":
-        for one in paths:
-            if format_of(one) not in formats:
-                raise ValueError(
-                    f"predictions are read from {', '.join(formats)}, or a folder of such files; "
-                    f"got {one.name or str(one)!r}"
-                )
-            if not one.exists():
-                raise FileNotFoundError(
-                    f"there is no prediction file {str(one)!r}{look_alike(one)}"
-                )
-        return paths, None
-    inside = sorted(
-        (
-            one
-            for one in paths[0].iterdir()
-            if format_of(one) in formats and not one.name.startswith(".")
-        ),
-        key=_natural,
-    )
-    labels = [one for one in inside if one.name[: -len(format_of(one))] in LABEL_FILES]
-    files = [one for one in inside if one not in labels]
-    if not files:
-        raise ValueError(
-            f"the folder {str(paths[0])!r} holds no prediction files ({', '.join(formats)})"
-        )
-    if len(files) > _MOST_FILES:
-        raise ValueError(
-            f"the folder {str(paths[0])!r} holds {len(files):,} files; at most {_MOST_FILES:,} "
-            "members are read"
-        )
-    kinds = sorted({format_of(one).removesuffix(".gz") for one in files})
-    if len(kinds) > 1:
-        raise ValueError(
-            f"the folder {str(paths[0])!r} holds files of several formats ({', '.join(kinds)}); "
-            "name those of the members"
-        )
-    return files, labels[0] if labels else None
-
-
-def _natural(path: Path) -> list[Any]:
-    """model2 before model10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]{1,18})", path.name)]
-
-
-def look_alike(path: Path) -> str:
-    """The end of a message about a missing file: the file that was probably meant."""
-    try:
-        there = sorted(os.listdir(path.parent))[:_MOST_FILES]
-    except OSError:
-        return ""
-    # an ending that both have says nothing about the rest of a name
-    names = {Path(name).stem: name for name in reversed(there)}
-    names |= {Path(name).stem: name for name in there if Path(name).suffix == path.suffix}
-    close = difflib.get_close_matches(path.stem, list(names), n=1, cutoff=0.6)
-    return f". Did you mean {str(path.with_name(names[close[0]]))!r}?" if close else ""
-
-
-def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields of one ensemble from those of its members, which messages call ``names``: cases
-    aligned by ``ids``, classes by name.
-    """
-    first, name = parts[0], names[0]
-    kind = _kind(first)
-    for owner, part in zip(names, parts, strict=True):
-        shape = tuple(part[_kind(part)].shape)
-        if len(shape) not in (2, 3):
-            raise ValueError(
-                f"{owner}: `{_kind(part)}` must have the axes (instances, classes); got shape "
-                f"{shape}"
-            )
-        if _kind(part) != kind:
-            raise ValueError(
-                f"{name} holds `{kind}` and {owner} `{_kind(part)}`; all members must be given in "
-                "the same way"
-            )
-        if "weights" in part and len(parts) > 1:
-            raise ValueError(
-                f"{owner}: `weights` of members in several files have no meaning; put the members "
-                "into one file"
-            )
-    _check_ids(names, parts)
-    whole = dict(first)
-    owners = dict.fromkeys(first, name)  # who said it first
-    reordered = next((part["reordered"] for part in parts if "reordered" in part), None)
-    for owner, part in zip(names[1:], parts[1:], strict=True):
-        _align_classes(name, whole, owner, part, kind)
-        if _align_cases(name, first, owner, part, kind) and reordered is None:
-            reordered = (name, owner)
-        for key in ("y_true", "groups", "images"):
-            if key not in part:
-                continue
-            if key not in whole:
-                whole[key], owners[key] = part[key], owner
-            elif key != "images":
-                _check_agreement(key, owners[key], whole, owner, part)
-    arrays = [part[kind] for part in parts]
-    count = sum(1 if len(x.shape) == 2 else int(x.shape[0]) for x in arrays)
-    shape = (count, *(int(n) for n in arrays[0].shape[-2:]))
-    for owner, x in zip(names, arrays, strict=True):
-        if tuple(x.shape[-2:]) != shape[1:]:
-            raise ValueError(
-                f"{owner}: `{kind}` has shape {tuple(x.shape)}; {name} has "
-                f"{tuple(arrays[0].shape)}. All need the same cases"
-            )
-    stacked = Stacked(tuple(arrays), shape, np.result_type(*(x.dtype for x in arrays)))
-    in_memory = all(type(x) is np.ndarray for x in arrays)
-    if reordered is not None:  # by the number of the row, a label would belong to several cases
-        whole["reordered"] = reordered
-    return whole | {kind: stacked[:, :] if in_memory else stacked}
-
-
-def combine_files(
-    files: Sequence[Path], parts: list[dict[str, Any]], notes: list[str]
-) -> dict[str, Any]:
+def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) -> Fields:
     """The fields of one ensemble from those of its files; says how cases and classes were
     matched.
     """
     names = [file.name for file in files]
-    if any("class_names" in part and not are_positions(part["class_names"]) for part in parts):
-        for part in parts:  # beside real names, 0, 1, … are none
-            if are_positions(part.get("class_names", ())):
-                part.pop("class_names", None)
+    named = [part for part in parts if "class_names" in part]
+    by_position = [part for part in named if are_positions(part["class_names"])]
+    if len(by_position) < len(named):
+        for part in by_position:  # beside real names, 0, 1, … are none
+            del part["class_names"]
     nameless = [name for name, part in zip(names, parts, strict=True) if "class_names" not in part]
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
@@ -195,7 +42,30 @@ def combine_files(
         notes.append("rows matched by number: the files have no ids")
     elif not any(note.startswith("rows matched") for note in notes):
         notes.append("rows matched by `ids`")
-    return whole | _member_names(files, parts)
+    whole["member_names"] = tuple(_member_names(files, parts))
+    factors = [part.get("factors") or {} for part in parts]
+    same = all(list(one) == list(factors[0]) for one in factors)
+    whole["factors"] = None
+    if same and factors[0]:
+        whole["factors"] = {
+            name: tuple(level for one in factors for level in one[name]) for name in factors[0]
+        }
+    return whole
+
+
+def _member_names(files: Sequence[Path], parts: Sequence[Fields]) -> list[str]:
+    """What the members are called, by their files."""
+    names = []
+    for file, part in zip(files, parts, strict=True):
+        stem = file.name[: -len(format_of(file))]
+        shape = part[kind_of(part)].shape
+        if "member_names" in part:
+            names += [f"{stem} / {name}" for name in part["member_names"]]
+        elif len(shape) == 2 or shape[0] == 1:
+            names.append(stem)
+        else:
+            names += [f"{stem} / {number}" for number in range(shape[0])]
+    return names
 
 
 def are_positions(names: Sequence[str], *, in_order: bool = False) -> bool:
@@ -204,46 +74,72 @@ def are_positions(names: Sequence[str], *, in_order: bool = False) -> bool:
     return list(names) == positions if in_order else sorted(names) == sorted(positions)
 
 
-def _member_names(files: Sequence[Path], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What the members are called, by their files, and their factors if all files have the same
-    ones.
+def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
+    """The fields of one ensemble from those of its members, which messages call ``names``: cases
+    aligned by ``ids``, classes by name.
     """
-    names: list[str] = []
-    for file, part in zip(files, parts, strict=True):
-        stem = file.name[: -len(format_of(file))]
-        values = part[_kind(part)]
-        if "member_names" in part:
-            names += [f"{stem} / {name}" for name in part["member_names"]]
-        elif len(values.shape) == 2 or values.shape[0] == 1:
-            names.append(stem)
-        else:
-            names += [f"{stem} / {number}" for number in range(values.shape[0])]
-    found: dict[str, Any] = {"member_names": tuple(names), "factors": None}
-    factors = [part.get("factors") or {} for part in parts]
-    if factors[0] and all(list(one) == list(factors[0]) for one in factors):
-        found["factors"] = {
-            name: tuple(level for one in factors for level in one[name]) for name in factors[0]
-        }
-    return found
+    first, kind = names[0], kind_of(parts[0])
+    for name, part in zip(names, parts, strict=True):
+        _check_member(name, part, first, kind)
+    _check_ids(names, parts)
+    whole = dict(parts[0])
+    owners = dict.fromkeys(whole, first)  # who said it first
+    for name, part in zip(names[1:], parts[1:], strict=True):
+        _align_classes(first, whole, name, part, kind)
+        if _align_cases(first, whole, name, part, kind):
+            part.setdefault("reordered", (first, name))
+        if "reordered" in part:  # by the number of the row, a label would belong to several cases
+            whole.setdefault("reordered", part["reordered"])
+        for key in ("y_true", "groups", "images"):
+            if key in part and key not in whole:
+                whole[key], owners[key] = part[key], name
+            elif key in part and key != "images":
+                _check_agreement(key, owners[key], whole, name, part)
+    arrays = [part[kind] for part in parts]
+    for name, x in zip(names, arrays, strict=True):
+        if x.shape[-2:] != arrays[0].shape[-2:]:
+            raise ValueError(
+                f"{name}: `{kind}` has shape {tuple(x.shape)}; {first} has "
+                f"{tuple(arrays[0].shape)}. All need the same cases"
+            )
+    whole[kind] = stacked(arrays)
+    return whole
 
 
-def _kind(part: dict[str, Any]) -> str:
-    return next(kind for kind in KINDS if kind in part)
+def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
+    own = kind_of(part)
+    shape = tuple(part[own].shape)
+    if len(shape) not in (2, 3):
+        raise ValueError(
+            f"{name}: `{own}` must have the axes (instances, classes); got shape {shape}"
+        )
+    if own != kind:
+        raise ValueError(
+            f"{first} holds `{kind}` and {name} `{own}`; all members must be given in the same way"
+        )
+    if "weights" in part:
+        raise ValueError(
+            f"{name}: `weights` of members in several files have no meaning; put the members "
+            "into one file"
+        )
 
 
-def _check_ids(names: Sequence[str], parts: Sequence[dict[str, Any]]) -> None:
+def _check_ids(names: Sequence[str], parts: Sequence[Fields]) -> None:
     """Refuse ids that are repeated, and members of which only some have ids."""
-    for owner, part in zip(names, parts, strict=True):
-        if "ids" in part:
-            check_unique(owner, np.asarray(part["ids"][:]).astype(str))
-    with_ids = [owner for owner, part in zip(names, parts, strict=True) if "ids" in part]
-    without = [owner for owner, part in zip(names, parts, strict=True) if "ids" not in part]
+    with_ids = [name for name, part in zip(names, parts, strict=True) if "ids" in part]
+    without = [name for name in names if name not in with_ids]
     if with_ids and without:
         raise InputError(
             f"{with_ids[0]} has ids and {without[0]} has none, so that their rows cannot be "
             "matched. "
             "Give all files the same ids, or none if their rows are in the same order"
         )
+    if with_ids:  # those of the others are the same, or compared with these
+        check_unique(names[0], _ids(parts[0]))
+
+
+def _ids(part: Fields) -> np.ndarray:
+    return np.asarray(part["ids"]).astype(str)
 
 
 def check_unique(owner: str, ids: np.ndarray) -> None:
@@ -256,31 +152,25 @@ def check_unique(owner: str, ids: np.ndarray) -> None:
         )
 
 
-def _align_classes(
-    name: str, whole: dict[str, Any], file: str, part: dict[str, Any], kind: str
-) -> None:
+def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
     """The classes of ``part``, and labels that are positions among them, in the order of the first
     file that names any.
     """
     if "class_names" not in part:
         return
-    if "class_names" not in whole:
-        whole["class_names"] = part["class_names"]
-        return
-    wanted, there = list(whole["class_names"]), list(part["class_names"])
+    there = list(part["class_names"])
+    whole.setdefault("class_names", part["class_names"])
+    wanted = list(whole["class_names"])
     if wanted == there:
         return
     if sorted(wanted) != sorted(there):
-        missing = [word for word in wanted if word not in there] or [
-            word for word in there if word not in wanted
-        ]
+        missing = [word for word in wanted if word not in there]
+        missing += [word for word in there if word not in wanted]
         raise ValueError(
-            f"{name} and {file} have different classes; only one of them has {missing[0]!r}"
+            f"{first} and {name} have different classes; only one of them has {missing[0]!r}"
         )
     order = [there.index(word) for word in wanted]
-    values = part[kind][:, :] if len(part[kind].shape) == 3 else part[kind][:]
-    part[kind] = np.asarray(values)[..., order]
-    part["class_names"] = tuple(wanted)
+    part[kind] = select_classes(part[kind], order)
     if "y_true" in part:
         part["y_true"] = labels_in_order(np.asarray(part["y_true"]), there, order)
 
@@ -292,78 +182,68 @@ def labels_in_order(y: np.ndarray, names: Sequence[str], order: Sequence[int]) -
     if y.ndim == 2 and y.shape[1] == len(names):  # 0 or 1 for each class
         return np.asarray(y[:, list(order)])
     whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and bool(np.all(y == np.floor(y))))
-    if (
-        not whole
-        or not y.size
-        or integer_names(names) is not None
-        or y.min() < 0
-        or y.max() >= len(names)
-    ):
+    if not whole or not y.size or integer_names(names) is not None:
+        return y
+    if y.min() < 0 or y.max() >= len(names):
         return y
     return np.asarray(np.argsort(order)[y.astype(np.int64)])
 
 
-def _align_cases(
-    name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str
-) -> bool:
+def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) -> bool:
     """The cases of ``part`` in the order of the first file's ``ids``, and whether they had another;
     without ids, there must be as many.
     """
-    n, m = int(first[kind].shape[-2]), int(part[kind].shape[-2])
-    if "ids" not in first:
+    n, m = whole[kind].shape[-2], part[kind].shape[-2]
+    if "ids" not in whole:
         if n != m:
             raise ValueError(
-                f"{name} has {n:,} cases and {file} {m:,}; all members need the same ones (a "
+                f"{first} has {n:,} cases and {name} {m:,}; all members need the same ones (a "
                 "column `id` would align them)"
             )
         return False
-    wanted, there = np.asarray(first["ids"][:]).astype(str), np.asarray(part["ids"][:]).astype(str)
+    wanted, there = _ids(whole), _ids(part)
     if np.array_equal(wanted, there):
         return False
-    order = same_order(name, wanted, file, there)
-    axis = len(part[kind].shape) - 2
-    part[kind] = np.take(np.asarray(part[kind][:, :] if axis else part[kind][:]), order, axis=axis)
+    order = same_order(first, wanted, name, there)
+    part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
     for key in ("y_true", "groups", "images"):
         if key in part:
-            part[key] = np.asarray(part[key][:])[order]
+            part[key] = np.asarray(part[key])[order]
     return True
-
-
-def _check_agreement(
-    key: str, name: str, whole: dict[str, Any], file: str, part: dict[str, Any]
-) -> None:
-    """Refuse members that disagree about the label or group of a case."""
-    class_names = whole.get("class_names")
-    a, b = (_comparable(one[key], key, class_names) for one in (whole, part))
-    if a.shape == b.shape and (a != b).any():
-        row = int(np.flatnonzero((a != b).reshape(len(a), -1).any(axis=-1))[0])
-        case = str(whole["ids"][:][row]) if "ids" in whole else f"number {row}"
-        word = "true label" if key == "y_true" else "group"
-        raise ValueError(f"{name} and {file} disagree about the {word} of case {case!r}")
-
-
-def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.ndarray:
-    """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same;
-    else text.
-    """
-    values = np.asarray(values[:])
-    if key == "y_true" and class_names is not None and values.ndim == 1:
-        return np.asarray(as_labels(values, key, class_names, values.shape))
-    return np.asarray(values.astype(str))
 
 
 def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
     """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one
     side is named.
     """
-    for owner, ids in ((name, wanted), (file, there)):
-        check_unique(owner, ids)
+    check_unique(name, wanted)
+    check_unique(file, there)
     for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
-        missing = np.flatnonzero(~np.isin(ids, others))
+        missing = ids[~np.isin(ids, others)]
         if missing.size:
             raise ValueError(
                 f"{one} and {other} have different cases; the first to differ is "
-                f"{str(ids[missing[0]])!r}, only in {one}"
+                f"{str(missing[0])!r}, only in {one}"
             )
     place = np.argsort(there, kind="stable")
     return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])
+
+
+def _check_agreement(key: str, first: str, whole: Fields, name: str, part: Fields) -> None:
+    """Refuse members that disagree about the label or group of a case."""
+    a, b = (_comparable(one[key], key, whole.get("class_names")) for one in (whole, part))
+    if a.shape == b.shape and (a != b).any():
+        row = int(np.argwhere(a != b)[0, 0])
+        case = str(whole["ids"][row]) if "ids" in whole else f"number {row}"
+        word = "true label" if key == "y_true" else "group"
+        raise ValueError(f"{first} and {name} disagree about the {word} of case {case!r}")
+
+
+def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.ndarray:
+    """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same;
+    else text.
+    """
+    values = np.asarray(values)
+    if key == "y_true" and class_names is not None and values.ndim == 1:
+        return np.asarray(as_labels(values, key, class_names, values.shape))
+    return np.asarray(values.astype(str))

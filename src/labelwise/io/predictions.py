@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,25 @@ from ..distributions.base import not_a_distribution
 from .files import reading
 from .grid import Grid
 from .npz import release
+from .on_disk import OnDisk, take
 
-__all__ = ["KEYS", "KINDS", "Predictions"]
+__all__ = ["KEYS", "KINDS", "Fields", "Predictions", "kind_of"]
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
 KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images")
 """What a prediction file may hold."""
+Fields = dict[str, Any]
+"""What was found in a file: predictions under one of `KINDS`, and other fields of `Predictions`."""
 _PER_INSTANCE = ("y_true", "ids", "groups", "images")
-_AT_ONCE = 1 << 20
+_LABELS_AT_ONCE = 1 << 20
 BLOCK = 1 << 23
 """Numbers (members × instances × classes) that are worked on at a time."""
+
+
+def kind_of(fields: Fields) -> str:
+    """What the predictions of a file are given as."""
+    return next(kind for kind in KINDS if kind in fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,51 +109,46 @@ class Predictions:
             raise ValueError(
                 f"predictions are given as one of {needed}; got {' and '.join(given) or 'none'}"
             )
-        if self.multilabel is None:
-            several = (
-                self.y_true is not None and self.y_true.ndim == 2
-                if self.q is None
-                else not self.q.exclusive
-            )
-            object.__setattr__(self, "multilabel", several)
         if self.q is None:
             self._check_values()
         else:
             self._check_distribution(self.q)
-        n = len(self)
         for key in _PER_INSTANCE:
             rows = getattr(self, key)
-            if rows is not None and (len(rows.shape) < 1 or rows.shape[0] != n):
+            if rows is not None and tuple(rows.shape[:1]) != (len(self),):
                 raise ValueError(
-                    f"`{key}` must have one entry for each of the N = {n} instances of "
+                    f"`{key}` must have one entry for each of the N = {len(self)} instances of "
                     f"`{self.kind}`; got shape {rows.shape}"
                 )
         if self.images is not None and len(self.images.shape) not in (3, 4):
             raise ValueError(
                 f"`images` must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}"
             )
-        object.__setattr__(self, "class_names", check_names(self.class_names, self.n_classes))
-        self._check_labels()
+        if self.class_names is not None:
+            names = check_names(self.class_names, self.n_classes)
+            object.__setattr__(self, "class_names", names)
+        if self.y_true is not None:
+            self._check_labels(self.y_true)
 
     def _check_values(self) -> None:
-        values, dirichlet = self._values, self.kind in ("alpha", "evidence")
-        if values.dtype.kind != "f":
-            raise TypeError(f"`{self.kind}` must be floating point; got {values.dtype}")
-        shape = tuple(values.shape)
-        if len(shape) != 3 and not (dirichlet and len(shape) == 2):
-            words = (
-                "2 axes (instances, classes) or 3 (members, instances, classes)"
-                if dirichlet
-                else "3 axes (members, instances, classes)"
-            )
-            raise ValueError(f"`{self.kind}` must have {words}; got shape {shape}")
-        if self.weights is not None and (
-            len(shape) == 2 or tuple(self.weights.shape) not in (shape[:1], shape[:2])
-        ):
-            raise ValueError(
-                f"`weights` must have shape (M,) or (M, N) of `{self.kind}` (M, N, K); got "
-                f"{self.weights.shape} for {shape}"
-            )
+        if self.multilabel is None:
+            together = self.y_true is not None and self.y_true.ndim == 2
+            object.__setattr__(self, "multilabel", together)
+        dirichlet = self.kind in ("alpha", "evidence")
+        if self.dtype.kind != "f":
+            raise TypeError(f"`{self.kind}` must be floating point; got {self.dtype}")
+        if len(self.shape) != 3 and not (dirichlet and len(self.shape) == 2):
+            axes = "3 axes (members, instances, classes)"
+            if dirichlet:
+                axes = "2 axes (instances, classes) or 3 (members, instances, classes)"
+            raise ValueError(f"`{self.kind}` must have {axes}; got shape {self.shape}")
+        if self.weights is not None:
+            fits = tuple(self.weights.shape) in (self.shape[:1], self.shape[:2])
+            if len(self.shape) == 2 or not fits:
+                raise ValueError(
+                    f"`weights` must have shape (M,) or (M, N) of `{self.kind}` (M, N, K); got "
+                    f"{self.weights.shape} for {self.shape}"
+                )
         if self.multilabel and dirichlet:
             raise ValueError(
                 "labels that may occur together need `probs`: a Dirichlet is about classes that "
@@ -153,6 +156,8 @@ class Predictions:
             )
 
     def _check_distribution(self, q: Distribution) -> None:
+        if self.multilabel is None:
+            object.__setattr__(self, "multilabel", not q.exclusive)
         if len(q.batch_shape) != 1:
             raise ValueError(
                 f"predictions are of instances on one axis; got shape {q.batch_shape}. Reshape "
@@ -165,16 +170,10 @@ class Predictions:
             )
         object.__setattr__(self, "class_names", q.class_names)
 
-    def _check_labels(self) -> None:
-        if self.y_true is None:
-            return
-        y = self.y_true
+    def _check_labels(self, y: Array) -> None:
         if self.multilabel:
-            if (
-                y.shape[1:] != (self.n_classes,)
-                or y.dtype.kind not in "biu"
-                or (y.size and (y.min() < 0 or y.max() > 1))
-            ):
+            indicators = y.dtype.kind in "biu" and not (y.size and (y.min() < 0 or y.max() > 1))
+            if y.shape[1:] != (self.n_classes,) or not indicators:
                 raise ValueError(
                     f"`y_true` (N, K) must say 0 or 1 for each of the K = {self.n_classes} labels; "
                     f"got {y.dtype} of shape {y.shape}"
@@ -185,12 +184,12 @@ class Predictions:
                 f"`y_true` must have one class per instance, shape ({len(self)},); got shape "
                 f"{y.shape}"
             )
-        for start in range(0, len(y), _AT_ONCE):  # of mapped files little is held at once
-            part = y[start : start + _AT_ONCE]
+        for start in range(0, len(y), _LABELS_AT_ONCE):  # of mapped files little is held at once
+            part = y[start : start + _LABELS_AT_ONCE]
             as_labels(part, "y_true", self.names, part.shape)
         release(y)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """Which of the fields the predictions are."""
         return next(kind for kind in (*KINDS, "q") if getattr(self, kind) is not None)
@@ -199,7 +198,7 @@ class Predictions:
     def _values(self) -> Any:
         return getattr(self, self.kind)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """(M, N, K), or (N, K) without members."""
         if self.q is None:
@@ -242,9 +241,7 @@ class Predictions:
         if self.y_true is None:
             raise ValueError("`true_class` needs the true labels, `y_true`")
         y = np.asarray(to_numpy(self.y_true))
-        return (
-            y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
-        )
+        return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, y.shape)
 
     def check_same_model(self, other: Predictions, name: str) -> None:
         """Refuse predictions called ``name`` of other classes, or of another number of members:
@@ -255,70 +252,68 @@ class Predictions:
                 f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they "
                 "must come from the same model"
             )
-        differing = [
-            pair
-            for pair in zip(self.class_names or (), other.class_names or (), strict=False)
-            if pair[0] != pair[1]
-        ]
-        if differing:
-            order = (
-                "the same classes in another order"
-                if {*self.names} == {*other.names}
-                else "other classes"
-            )
-            raise ValueError(
-                f"{name} has {order}: {differing[0][1]!r} where the predictions have "
-                f"{differing[0][0]!r}; they must come from the same model"
-            )
+        for here, there in zip(self.class_names or (), other.class_names or (), strict=False):
+            if here != there:
+                same = {*self.names} == {*other.names}
+                order = "the same classes in another order" if same else "other classes"
+                raise ValueError(
+                    f"{name} has {order}: {there!r} where the predictions have {here!r}; they must "
+                    "come from the same model"
+                )
         if other.n_members != self.n_members:
-            here, there = (_members_in_words(one.n_members) for one in (self, other))
             raise InputError(
-                f"{name} has {there} and the predictions have {here}. Epistemic uncertainty grows "
-                "with the number of members, so that the two cannot be "
-                "compared. Give both the same members"
+                f"{name} has {other._members_in_words} and the predictions have "
+                f"{self._members_in_words}. Epistemic uncertainty grows with the number of "
+                "members, so that the two cannot be compared. Give both the same members"
             )
 
+    @property
+    def _members_in_words(self) -> str:
+        if self.n_members is None:
+            return "a continuous distribution instead of members"
+        return counted(self.n_members, "member")
+
     def __getitem__(self, index: Any) -> Predictions:
-        rows = _rows(index, len(self))
-        changes: dict[str, Any] = {
-            key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None
-        }
-        changes[self.kind] = (
-            self._values[rows]
-            if self.q is not None
-            else _take(self._values, rows, axis=len(self.shape) - 2)
-        )
-        if self.weights is not None and self.weights.ndim == 2:
-            changes["weights"] = _take(self.weights, rows, axis=1)
-        return replace(self, **changes, grid=None)
+        return self._part(_rows(index, len(self)), _PER_INSTANCE)
 
     def read(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory: predictions, weights and
         labels.
         """
+        part = self._part(slice(start, stop), ("y_true",))
+        for key, x in vars(part).items():
+            if isinstance(x, np.memmap):  # else it is in memory already
+                vars(part)[key] = np.array(x)
+                release(getattr(self, key))
+        return part
+
+    def _part(self, rows: Any, keys: Sequence[str]) -> Predictions:
+        """Some instances, with ``keys`` of what is known about each; not validated again."""
+        changes: dict[str, Any] = dict.fromkeys((*_PER_INSTANCE, "grid"))
+        axes = {key: 0 for key in keys if getattr(self, key) is not None}
+        axes[self.kind] = 0 if self.q is not None else len(self.shape) - 2
+        if self.weights is not None and self.weights.ndim == 2:
+            axes["weights"] = 1
         with self._reading():
-            part = replace(self, ids=None, groups=None, images=None)[start:stop]
-            keys = (*KINDS, "weights", "y_true")
-            mapped = [
-                key for key in keys if isinstance(getattr(self, key), np.memmap)
-            ]  # others are read when they are sliced
-            held: dict[str, Any] = {key: np.array(getattr(part, key)) for key in mapped}
-        for key in mapped:
-            release(getattr(self, key))
-        return replace(part, **held)
+            for key, axis in axes.items():
+                x = getattr(self, key)
+                if isinstance(x, OnDisk):
+                    changes[key] = take(x, rows, axis)
+                else:
+                    changes[key] = x[(slice(None), rows) if axis else rows]
+        part = object.__new__(Predictions)
+        vars(part).update({one.name: getattr(self, one.name) for one in fields(self)} | changes)
+        return part
 
     def _reading(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.path is None else reading(self.path)
+        """Errors while something is read name the file."""
+        in_file = self.path is not None and isinstance(self._values, OnDisk)
+        return reading(self.path) if in_file and self.path else nullcontext()
 
-    def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
-        """All instances, in blocks of at most so many ``numbers`` (by default 8 million), each with
-        its place.
-        """
-        step = max(
-            1,
-            (numbers or BLOCK)
-            // max(self.n_classes * (self.shape[0] if len(self.shape) == 3 else 4), 1),
-        )
+    def blocks(self, numbers: int = BLOCK) -> Iterator[tuple[slice, Predictions]]:
+        """All instances, in blocks of at most so many ``numbers``, each with its place."""
+        members = self.shape[0] if len(self.shape) == 3 else 4
+        step = max(1, numbers // max(self.n_classes * members, 1))
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
             yield part, self.read(part.start, part.stop)
@@ -328,37 +323,26 @@ class Predictions:
         if self.q is not None:
             return self.q
         with self._reading():
-            values = _take(self._values, slice(None), axis=len(self.shape) - 2)
+            values = self._values[:]
+        names = self.class_names
+        if self.kind == "evidence":
+            lowest = float(values.min(initial=0.0))
+            if lowest < 0:
+                raise ValueError(f"`evidence` must not be negative; the lowest is {lowest:.4g}")
+            values = values + 1
         if self.kind in ("alpha", "evidence"):
-            if self.kind == "evidence":
-                lowest = float(values.min(initial=0.0))
-                if lowest < 0:
-                    raise ValueError(f"`evidence` must not be negative; the lowest is {lowest:.4g}")
-                values = values + 1
             if values.ndim == 2:
-                return Dirichlet(values, class_names=self.class_names)
-            return DirichletMixture(values, self.weights, class_names=self.class_names)
-        options: dict[str, Any] = {
-            "weights": self.weights,
-            "member_axis": 0,
-            "class_names": self.class_names,
-        }
-        options["factors"] = self.factors
+                return Dirichlet(values, class_names=names)
+            return DirichletMixture(values, self.weights, class_names=names)
+        options: dict[str, Any] = {"weights": self.weights, "factors": self.factors}
+        options |= {"member_axis": 0, "class_names": names}
+        if self.kind == "logits" and not self.multilabel:
+            return Ensemble.from_logits(values, **options)
         if self.kind == "logits":
-            if not self.multilabel:
-                return Ensemble.from_logits(values, **options)
             values = np.exp(-np.logaddexp(0, -values))
         elif self.kind == "log_probs":
             values = np.exp(values)
         return (MultiLabelEnsemble if self.multilabel else Ensemble)(values, **options)
-
-
-def _members_in_words(n_members: int | None) -> str:
-    return (
-        "a continuous distribution instead of members"
-        if n_members is None
-        else counted(n_members, "member")
-    )
 
 
 def _rows(index: Any, n: int) -> Any:
@@ -374,28 +358,7 @@ def _rows(index: Any, n: int) -> Any:
             f"predictions are indexed with a slice, a mask of length {n} or positions; got "
             f"{rows.dtype} of shape {rows.shape}"
         )
-    if rows.size and not (-n <= rows.min() and rows.max() < n):
-        raise IndexError(
-            f"there are {n} instances; got position {rows.max() if rows.max() >= n else rows.min()}"
-        )
+    outside = rows[(rows < -n) | (rows >= n)]
+    if outside.size:
+        raise IndexError(f"there are {n} instances; got position {outside[0]}")
     return rows.astype(np.int64) % max(n, 1)
-
-
-def _take(x: Any, rows: Any, axis: int = 0) -> Any:
-    """Some instances of an array, or of a column on disk, which can only be sliced."""
-    before: tuple[Any, ...] = (slice(None),) * axis
-    if isinstance(x, np.ndarray) or isinstance(rows, slice):
-        return x[(*before, rows)]
-    shape = (*x.shape[:axis], len(rows), *x.shape[axis + 1 :])
-    step = max(
-        1, _AT_ONCE * 8 // max(int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=object)), 1)
-    )
-    out: np.ndarray | None = None
-    for start in range(0, x.shape[axis], step):
-        wanted = np.flatnonzero((rows >= start) & (rows < start + step))
-        if wanted.size or out is None:
-            block = np.asarray(x[(*before, slice(start, min(start + step, x.shape[axis])))])
-            if out is None or block.dtype.itemsize > out.dtype.itemsize:  # longer text
-                out = np.empty(shape, block.dtype) if out is None else out.astype(block.dtype)
-            out[(*before, wanted)] = block[(*before, rows[wanted] - start)]
-    return np.empty(shape, x.dtype) if out is None else out

@@ -66,7 +66,7 @@ def save_predictions(
     for key in KEYS:
         x = getattr(predictions, key)
         if x is not None:
-            present[key] = np.asanyarray(x if isinstance(x, np.ndarray | tuple) else x[:])
+            present[key] = np.asanyarray(x)
             if present[key].dtype.hasobject:
                 raise TypeError(
                     f"`{key}` must be numbers or text, not Python objects; convert it first, e.g. "

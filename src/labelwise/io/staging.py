@@ -25,7 +25,7 @@ from .atomic import remove_leftovers, replacing, take_over_mode, write_file
 from .csv import csv_text
 from .files import open_regular
 from .lock import locked
-from .npz import read_header, release, write_npz
+from .npz import _header, release, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 Columns = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
@@ -121,7 +121,7 @@ class Staging:
                 self.columns.items()
             ):  # before mapping: a damaged header raises anything, or makes the file grow
                 with open_regular(self.folder / f"{name}.npy") as file:
-                    if read_header(file, name) != ((self.n, *row), False, dtype):
+                    if _header(file, name) != ((self.n, *row), False, dtype):
                         return False
             self._map()
             log = self.folder / _LOG
