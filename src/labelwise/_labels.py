@@ -17,6 +17,8 @@ from ._errors import InputError
 from ._frames import columns_by_class
 from ._suggestions import suggest
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+
 
 def as_numpy(x: Any, name: str) -> np.ndarray:
     """Finite real numbers of any array library as a NumPy array of the same type."""
@@ -229,10 +231,19 @@ def integer_names(names: Sequence[str]) -> np.ndarray | None:
     """Class names such as '1' (or '1.0', from a floating-point column) as integers, if all names
     are distinct integers.
     """
-    if not all(re.fullmatch(r"[+-]?[0-9]{1,18}(\.0*)?", word) for word in names):
+    values = whole_numbers(names)
+    return None if values is None or len(np.unique(values)) < len(values) else values
+
+
+def whole_numbers(texts: Sequence[str]) -> np.ndarray | None:
+    """Texts such as '1' or '1.0' as integers, if all are whole numbers.
+
+    >>> whole_numbers(["1", "02"]), whole_numbers(["1", "a"])
+    (array([1, 2]), None)
+    """
+    if not all(_WHOLE.fullmatch(text) for text in texts):
         return None
-    values = np.asarray([int(word.partition(".")[0]) for word in names], dtype=np.int64)
-    return values if len(np.unique(values)) == len(values) else None
+    return np.asarray([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
 
 
 def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:

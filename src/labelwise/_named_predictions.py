@@ -161,15 +161,9 @@ def _stack(
     columns %= first.values.ndim
     members = []
     for title, part in zip(titles, parts, strict=True):
-        x, labels, dims = read_frame(part, name)
-        if dims is not None and first.dims is not None and dims != first.dims:
-            if set(dims) != set(first.dims):
-                raise InputError(
-                    f"the members of `{name}` must have the same dimensions; {titles[0]} has "
-                    f"{first.dims} and {title} {dims}"
-                )
-            axes = [dims.index(dim) for dim in first.dims]
-            x, labels = x.transpose(axes), tuple(labels[axis] for axis in axes)
+        if first.dims is not None and library_of_frame(part) == "xarray":
+            part = part.transpose(*first.dims)  # which says so if dimensions differ
+        x, labels, _ = read_frame(part, name)
         for axis, (wanted, given) in enumerate(zip(first.labels, labels, strict=False)):
             if axis == columns:
                 order = _class_order(wanted, given, name, titles[0], title)

@@ -15,7 +15,7 @@ from .._errors import InputError
 from .columns import Columns
 from .table import Table
 
-__all__ = ["are_unique", "find_further_keys", "key_columns", "number_rows"]
+__all__ = ["are_unique", "find_further_keys", "key_columns", "number_members"]
 
 _MAX_KEYS = 3
 _MOST_THERE = 0.5  # of all combinations of keys and cases, so that the others are missing
@@ -32,19 +32,23 @@ class FurtherKeys:
     """The share of all combinations and cases that has a row; 0: there are no such columns."""
 
 
-def number_rows(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
-    """A number 0, 1, … for each combination of values in the columns."""
-    numbers = np.zeros(rows, np.int64)
-    for column in columns:
-        values, inverse = np.unique(column, return_inverse=True)
-        numbers = np.unique(numbers * len(values) + inverse, return_inverse=True)[1]
-    return numbers
+def number_members(table: Table, keys: Sequence[str]) -> np.ndarray:
+    """For each row the number 0, 1, … of its member, one for each combination of keys."""
+    members = np.zeros(table.rows, np.int64)
+    for key in keys:
+        members = _number_pairs(members, table.column(key))
+    return members
+
+
+def _number_pairs(members: np.ndarray, column: np.ndarray) -> np.ndarray:
+    values, inverse = np.unique(column, return_inverse=True)
+    return np.unique(members * len(values) + inverse, return_inverse=True)[1]
 
 
 def are_unique(table: Table, keys: Sequence[str], ids: np.ndarray) -> bool:
     """Whether no id is repeated where all keys have the same values."""
-    numbers = number_rows([*map(table.column, keys), ids], table.rows)
-    return int(numbers.max(initial=-1)) + 1 == table.rows
+    pairs = _number_pairs(number_members(table, keys), ids)
+    return int(pairs.max(initial=-1)) + 1 == table.rows
 
 
 def find_further_keys(table: Table, columns: Columns, ids: np.ndarray) -> FurtherKeys:
@@ -56,8 +60,8 @@ def find_further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Furthe
     for names in _combinations_of_columns(table, columns, ids):
         keys = [*columns.members, *names]
         if are_unique(table, keys, ids):
-            members = number_rows([*map(table.column, keys)], table.rows)
-            filled = table.rows / (n_cases * (int(members.max()) + 1))
+            n_members = int(number_members(table, keys).max()) + 1
+            filled = table.rows / (n_cases * n_members)
             if filled > best.filled:
                 best = FurtherKeys(names, filled)
             if filled == 1:
@@ -99,15 +103,16 @@ def key_columns(table: Table, columns: Columns, id_column: str) -> list[str]:
     if columns.members and further.filled >= _MOST_THERE:
         raise _missing_row(table, [*columns.members, *further.names], ids)
 
-    members = [table.column(name) for name in columns.members]
-    pairs = number_rows([*members, ids], table.rows)
+    pairs = _number_pairs(number_members(table, columns.members), ids)
     _, first_rows, counts = np.unique(pairs, return_index=True, return_counts=True)
     row = int(first_rows[counts > 1][0])
-    owner = f"member {' / '.join(str(member[row]) for member in members)!r} " if members else ""
-    hint = ""
-    if further.filled == 1:
+    owner = hint = ""
+    if columns.members:
+        called = " / ".join(str(table.column(name)[row]) for name in columns.members)
+        owner = f"member {called!r} "
+    elif further.filled == 1:
         hint = f". If `{further.names[0]}` tells the members apart, call it `model`"
-    elif not members:
+    else:
         hint = ". If it is the group of a case, such as its patient, call it `group`"
     raise InputError(
         f"{table.file}: {owner}has the id {str(ids[row])!r} more than once in column "
@@ -117,17 +122,14 @@ def key_columns(table: Table, columns: Columns, id_column: str) -> list[str]:
 
 def _missing_row(table: Table, keys: Sequence[str], ids: np.ndarray) -> InputError:
     """Names the first combination of keys that lacks a case."""
-    values = [table.column(key) for key in keys]
-    members = number_rows(values, table.rows)
+    members = number_members(table, keys)
     cases, case_of_row = np.unique(ids, return_inverse=True)
     there = np.zeros((int(members.max()) + 1, len(cases)), dtype=bool)
     there[members, case_of_row] = True
     lacking = np.argwhere(~there)
     member, case = lacking[0]
     row = int(np.argmax(members == member))
-    combination = " and ".join(
-        f"{key!r} {str(value[row])!r}" for key, value in zip(keys, values, strict=True)
-    )
+    combination = " and ".join(f"{key!r} {str(table.column(key)[row])!r}" for key in keys)
     more = "" if len(lacking) == 1 else f" (in all {len(lacking)} are missing)"
     return InputError(
         f"{table.file}: the row of the id {str(cases[case])!r} for {combination} is missing{more}; "

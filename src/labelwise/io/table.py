@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import whole_numbers
 from .files import FLOOR
 
 __all__ = ["Table", "sums_to_one", "text_array", "typed"]
@@ -95,10 +96,5 @@ def text_array(texts: Sequence[str], what: str) -> np.ndarray:
 
 def typed(values: np.ndarray) -> np.ndarray:
     """Labels that are text as integers if all are whole numbers; others as they are."""
-    if values.dtype.kind != "U" or not values.size:
-        return values
-    whole = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
-    texts = values.tolist()
-    if not all(whole.fullmatch(text) for text in texts):
-        return values
-    return np.array([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
+    numbers = whole_numbers(values.tolist()) if values.dtype.kind == "U" else None
+    return values if numbers is None else numbers

@@ -25,7 +25,7 @@ from .._column_words import (
 from .._suggestions import did_you_mean
 from .columns import Columns, find_columns
 from .ids import check_equal_columns, find_ids, quoted
-from .member_keys import key_columns, number_rows
+from .member_keys import key_columns, number_members
 from .members import combine
 from .table import Table, text_array, typed
 
@@ -121,10 +121,9 @@ def _stack_members(
             f"{table.file} has several members in each row, and column {keys[0]!r} as well; leave "
             "one of them out"
         )
-    levels = {key: table.complete(key).astype(str) for key in keys}
-    number = number_rows(list(levels.values()), table.rows)
+    number = number_members(table, keys)
     first_rows = np.sort(np.unique(number, return_index=True)[1])  # members as they come
-    factors = {key: tuple(values[first_rows].tolist()) for key, values in levels.items()}
+    factors = {key: tuple(table.complete(key)[first_rows].astype(str).tolist()) for key in keys}
     labels = [" / ".join(combination) for combination in zip(*factors.values(), strict=True)]
 
     class_names = {key: x for key, x in fields.items() if key == "class_names"}
