@@ -98,11 +98,13 @@ def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | N
     from 0.
     """
     frame = read_frame(x, name)
-    names: list[tuple[str, ...] | None] = []
-    for labels in frame.labels:
-        nameless = labels is None or is_positions(labels)
-        names.append(None if nameless else distinct_names(labels, f"each axis of `{name}`"))
-    return frame.values, tuple(names)
+    return frame.values, tuple(_names_of_axis(labels, name) for labels in frame.labels)
+
+
+def _names_of_axis(labels: Any, name: str) -> tuple[str, ...] | None:
+    if labels is None or is_positions(labels):
+        return None
+    return distinct_names(labels, f"each axis of `{name}`")
 
 
 def names_by_position(names: Mapping[Any, Any]) -> tuple[str, ...] | None:
@@ -124,10 +126,8 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     if library_of_frame(x) is None or len(x.shape) < 2 or x.shape[-1] != len(names):
         return x
     values, labels, _ = read_frame(x, name)
-    if labels[-1] is None:
-        return x
-    columns = distinct_names(labels[-1], f"the classes of `{name}`")
-    if is_positions(columns):
+    columns = _names_of_axis(labels[-1], name)
+    if columns is None:
         return x
     return np.take(values, _order_of_names(columns, names, name), axis=-1)
 
@@ -136,13 +136,14 @@ def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     """The values of a mapping or a series from class names, in the order of ``names``; anything
     else as it is.
     """
-    if isinstance(x, Mapping):
-        given, values = tuple(str(key) for key in x), list(x.values())
-    elif library_of_frame(x) == "pandas" and len(x.shape) == 1 and not is_positions(x.index):
-        given, values = distinct_names(x.index, f"the index of `{name}`"), x.tolist()
-    else:
+    if library_of_frame(x) == "pandas" and len(x.shape) == 1:
+        index = _names_of_axis(x.index, name)
+        x = x if index is None else dict(zip(index, x.tolist(), strict=True))
+    if not isinstance(x, Mapping):
         return x
-    return [values[i] for i in _order_of_names(given, names, name)]
+    values = list(x.values())
+    order = _order_of_names([str(key) for key in x], names, name)
+    return [values[i] for i in order]
 
 
 def _order_of_names(given: Sequence[str], names: Sequence[str], name: str) -> list[int]:

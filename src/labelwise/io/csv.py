@@ -79,9 +79,9 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
             stacklevel=4,
         )
     columns = {name: _Column(name) for name in names}
-    rows = _checked_rows(file, chain(first_rows, rows), len(names), delimiter)
+    checked = _checked_rows(file, chain(first_rows, rows), len(names), delimiter)
     n = 0
-    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+    while chunk := list(islice(checked, _ROWS_AT_ONCE)):
         for name, cells in zip(names, zip(*chunk, strict=True), strict=True):
             columns[name].extend(cells, n)
         n += len(chunk)
@@ -93,8 +93,9 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
 
     def read_numbers(wanted: Sequence[str]) -> np.ndarray:
         for name in wanted:
-            if columns[name].not_a_number is not None:
-                row, text = columns[name].not_a_number
+            found = columns[name].not_a_number
+            if found is not None:
+                row, text = found
                 raise ValueError(
                     f"{file}: row {row + 1} of column {name!r} must be a number; got {text[:50]!r}"
                 )

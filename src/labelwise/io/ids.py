@@ -38,16 +38,17 @@ def find_ids(
     """The column of ids of each table, if it has any; with several tables, the best that has the
     same values in all of them.
     """
-    candidates = []
-    for table, columns in zip(tables, meanings, strict=True):
-        found = _candidates(table, columns)
-        # of one table the best will do: others are not even read
-        candidates.append(dict(islice(found, 1) if len(tables) == 1 else found))
+    # of one table the best will do: others are not even read
+    most = 1 if len(tables) == 1 else None
+    candidates = [
+        dict(islice(_candidates(table, columns), most))
+        for table, columns in zip(tables, meanings, strict=True)
+    ]
     shared = _shared_id(tables, candidates)
     chosen: list[str | None] = [shared] * len(tables)
     if shared is None:
-        for i, found in enumerate(candidates):
-            chosen[i] = next((x for x, rank in found.items() if rank != Rank.UNIQUE_TEXT), None)
+        for i, ranks in enumerate(candidates):
+            chosen[i] = next((x for x, rank in ranks.items() if rank != Rank.UNIQUE_TEXT), None)
     if all(_only_counts(table, name) for table, name in zip(tables, chosen, strict=True)):
         chosen = [None] * len(tables)
 

@@ -91,8 +91,8 @@ def _not_read(table: Table, used: set[str | None]) -> tuple[str, str]:
         note = f"not read, because by name {rule}: {', '.join(map(quoted, routine[:5]))}{more}"
     if surprising:
         hint = did_you_mean(surprising[0], ["id", *(words[0] for words in ROLES.values())])
-        more = len(surprising) - 1
-        also = f" (nor {'is' if more == 1 else 'are'} {_counted(more)})" if more else ""
+        others = len(surprising) - 1
+        also = f" (nor {'is' if others == 1 else 'are'} {_counted(others)})" if others else ""
         warning = f"column {surprising[0]!r} is not read{hint}{also}"
     return note, warning
 

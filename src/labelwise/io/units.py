@@ -130,7 +130,8 @@ def _rounding(values: np.ndarray) -> float:
     decimals = _decimals(values)
     if decimals is None:
         return 0.0
-    return min(values.shape[-1] * 0.5 * 10.0**-decimals, _MOST_ROUNDING) + 1e-9
+    most: float = values.shape[-1] * 0.5 * 10.0**-decimals
+    return min(most, _MOST_ROUNDING) + 1e-9
 
 
 def _decimals(values: np.ndarray) -> int | None:
