@@ -148,6 +148,14 @@ def test_class_names_reorder_the_columns() -> None:
     )
 
 
+def test_class_names_may_map_positions_to_names_or_names_to_positions() -> None:
+    for names in ({2: "cat", 0: "dog", 1: "fox"}, {"cat": 2, "dog": 0, "fox": 1}):
+        assert lw.Ensemble(PROBS, class_names=names).class_names == ("dog", "fox", "cat")
+        q = lw.Ensemble(moved(), class_names=names)
+        assert q.class_names == ("dog", "fox", "cat")
+        np.testing.assert_array_equal(q.probs, PROBS[..., [1, 2, 0]])
+
+
 def test_columns_by_number_are_positions() -> None:
     first, second = (frame.set_axis(range(3), axis=1) for frame in frames())
     assert lw.Ensemble([first, second]).class_names is None
@@ -234,9 +242,17 @@ def test_an_index_on_one_side_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lw.Ensemble, lw.MultiLabelEnsemble, lw.Ensemble.from_logits, lw.DirichletMixture]
+    ("make", "column"),
+    [
+        (lw.Ensemble, "id"),
+        (lw.Ensemble, "label"),
+        (lw.Ensemble, "confidence"),
+        (lw.MultiLabelEnsemble, "index"),
+        (lw.Ensemble.from_logits, "image_id"),
+        (lw.Ensemble.from_logits, "imageId"),
+        (lw.DirichletMixture, "fold"),
+    ],
 )
-@pytest.mark.parametrize("column", ["id", "index", "image_id", "fold", "label", "confidence"])
 def test_a_column_that_is_no_class_is_refused(make: Any, column: str) -> None:
     numbers = PROBS[0].max(axis=1) if column == "confidence" else np.arange(40)
     values = {lw.Ensemble.from_logits: LOGITS, lw.DirichletMixture: PROBS + 1}.get(make, PROBS)

@@ -134,3 +134,14 @@ def test_names_that_are_positions_are_not_said(tmp_path) -> None:
     np.savez(tmp_path / "p.npz", probs=PROBS, class_names=["0", "2", "1"])
     p = lw.load_predictions(tmp_path / "p.npz", class_names=["0", "1", "2"])
     assert p.notes == ()
+
+
+def test_a_column_that_is_the_first_of_two_given_names_is_refused(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,ill\na,.25\nb,.5\n")
+    with pytest.raises(
+        lw.InputError, match="column 'ill' would be the second of the classes 'ill' and 'healthy'"
+    ):
+        lw.load_predictions(tmp_path / "p.csv", class_names=["ill", "healthy"])
+    with pytest.warns(UserWarning, match=r"the second of two classes \('healthy', 'ill'\)"):
+        p = lw.load_predictions(tmp_path / "p.csv", class_names=["healthy", "ill"])
+    assert p.probs[0, 0].tolist() == [0.75, 0.25]

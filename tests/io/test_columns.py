@@ -19,12 +19,20 @@ def test_prefixes_say_what_columns_are(tmp_path) -> None:
     assert "not read, because by name it is no class: `age`" in p.notes
 
 
-@pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("name", ["fold", "confidence", "age", "pred", "entropy", "y_pred"])
+@pytest.mark.parametrize(
+    ("name", "value", "normalize"),
+    [
+        ("fold", "0", False),
+        ("confidence", "0.75", False),
+        ("confidence", "0.75", True),
+        ("age", "71", True),
+        ("pred", "1", False),
+        ("imageId", "7", False),
+    ],
+)
 def test_numbers_that_are_no_class_by_name_are_not_read(
-    name: str, normalize: bool, tmp_path
+    name: str, value: str, normalize: bool, tmp_path
 ) -> None:
-    value = {"fold": "0", "age": "71", "pred": "1"}.get(name, "0.75")
     (tmp_path / "p.csv").write_text(
         f"id,cat,{name},dog\na,.25,{value},.75\nb,.25,{value},.75\nc,.5,{value},.5\n"
     )
@@ -34,8 +42,9 @@ def test_numbers_that_are_no_class_by_name_are_not_read(
     assert f"not read, because by name it is no class: `{name}`" in p.notes
 
 
-@pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("values", [("3.5", "7", "1.25"), ("0.5", "0.1", "0.25")])
+@pytest.mark.parametrize(
+    ("values", "normalize"), [(("3.5", "7", "1.25"), False), (("0.5", "0.1", "0.25"), True)]
+)
 def test_a_column_without_which_rows_sum_to_1_is_named(
     values: tuple[str, ...], normalize: bool, tmp_path
 ) -> None:
@@ -122,4 +131,26 @@ def test_prefixes_need_a_separator_and_all_columns(separator: str, tmp_path) -> 
     with pytest.raises(
         ValueError, match="column 'logit_cat' says that it holds logits, and column 'size' does not"
     ):
+        lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_columns_without_which_rows_sum_to_1_are_all_named(tmp_path) -> None:
+    rows = "".join(f"{i},.25,.9,.75,.8,{i}.5\n" for i in range(3))
+    (tmp_path / "p.csv").write_text(f"id,cat,dice,dog,iou,mm\n{rows}")
+    with pytest.raises(
+        lw.InputError, match="columns 'dice', 'iou', 'mm' cannot be a class: rows sum to 1 without"
+    ):
+        lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_a_confidence_beside_one_column_is_no_second_class(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,ill,confidence\na,.25,.75\nb,.125,.875\n")
+    with pytest.warns(UserWarning, match=r"the second of two classes \('not ill', 'ill'\)"):
+        p = lw.load_predictions(tmp_path / "p.csv")
+    assert p.probs.tolist() == [[[0.75, 0.25], [0.875, 0.125]]]
+
+
+def test_a_column_called_like_lists_of_numbers_is_no_class(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,logits\na,.25\nb,.5\n")
+    with pytest.raises(TypeError, match=r"p\.csv: column 'logits' must hold lists of numbers"):
         lw.load_predictions(tmp_path / "p.csv")

@@ -29,3 +29,21 @@ def test_members_with_other_orders_of_repeated_ids_are_refused(tmp_path) -> None
         ),
     ):
         lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_row_numbers_beside_other_ids_are_none(tmp_path) -> None:
+    """Files of other cases have the same row numbers."""
+    for i, ids in enumerate(("ab", "ac")):
+        (tmp_path / f"m{i}.csv").write_text(
+            f",image_id,cat,dog\n0,{ids[0]},.5,.5\n1,{ids[1]},.2,.8\n"
+        )
+    with pytest.raises(ValueError, match="have different cases; the first to differ is 'b'"):
+        lw.load_predictions(tmp_path)
+
+
+def test_row_numbers_in_another_order_are_ids(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text(",cat,dog\n0,.5,.5\n1,.2,.8\n")
+    (tmp_path / "m1.csv").write_text(",cat,dog\n1,.25,.75\n0,.5,.5\n")
+    p = lw.load_predictions(tmp_path)
+    assert p.probs[:, 1].tolist() == [[0.2, 0.8], [0.25, 0.75]]
+    assert p.notes == ("rows matched by the column without a name",)

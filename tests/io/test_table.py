@@ -52,3 +52,15 @@ def test_whole_numbers_are_classes_too(suffix: str, tmp_path, optional) -> None:
         0.5,
         0,
     ]
+
+
+@pytest.mark.parametrize("name", ["label", "group", "model"])
+def test_a_missing_label_group_or_member_is_named(name: str, tmp_path) -> None:
+    (tmp_path / "p.csv").write_text(f"id,{name},cat,dog\na,x,.5,.5\nb,,.2,.8\n")
+    with pytest.raises(ValueError, match=rf"p\.csv: row 2 has no value in column '{name}'"):
+        lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_the_text_of_numbers_is_kept_where_it_may_be_an_id(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,cat,dog\n1.1,.5,.5\n1.10,.2,.8\n")
+    assert lw.load_predictions(tmp_path / "p.csv").ids.tolist() == ["1.1", "1.10"]

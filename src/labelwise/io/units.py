@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE
 from .._errors import InputError
+from .._validation import MOST_ROWS, rows_that_sum_to_one
 from .arrange import View
 
 __all__ = ["check_logits", "normalized", "unrounded"]
 
 _SAMPLE = 1000  # instances that show what the numbers are, and how they were rounded
 _TOLERANCE = 0.02
-_MOST_ROWS = 0.95  # a share of the rows that shows what all are
 _MOST_ROUNDING = 0.2  # rows further from 1 are not rounded, whatever the number of classes
 _AT_ONCE = 1 << 22  # numbers
 
@@ -71,8 +72,8 @@ def check_logits(values: Any, multilabel: bool | None) -> None:
         return
     # Logits hardly ever lie all between 0 and 1 and sum to nearly 1, so that rounding, and a few
     # damaged rows, may be allowed for.
-    off = np.abs(sample.sum(axis=-1, dtype=float) - 1)
-    if (off <= max(_TOLERANCE, _rounding(sample))).mean() >= _MOST_ROWS:
+    n_right = rows_that_sum_to_one(sample, max(_TOLERANCE, _rounding(sample)))
+    if n_right >= MOST_ROWS * prod(sample.shape[:-1]):
         raise InputError(
             "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, "
             "like probabilities",
