@@ -249,7 +249,7 @@ def test_an_index_on_one_side_is_said() -> None:
         (lw.Ensemble, "confidence"),
         (lw.MultiLabelEnsemble, "index"),
         (lw.Ensemble.from_logits, "image_id"),
-        (lw.Ensemble.from_logits, "imageId"),
+        (lw.Ensemble.from_logits, "lesionId"),
         (lw.DirichletMixture, "fold"),
     ],
 )

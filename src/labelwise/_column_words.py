@@ -5,6 +5,7 @@ confidences.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 ROLES = {
     "y_true": ("y_true", "label", "labels", "target"),
@@ -37,6 +38,16 @@ _NO_CLASS = re.compile(
 def word_of(name: str) -> str:
     """The name of a column as it is compared."""
     return name.strip().lower()
+
+
+def columns_called(names: Sequence[str], role: str) -> list[str]:
+    """The columns that are called like labels, groups or members, best first.
+
+    >>> columns_called(["id", "Target", "label"], "y_true")
+    ['label', 'Target']
+    """
+    by_word = {word_of(name): name for name in reversed(names)}
+    return [by_word[word] for word in ROLES[role] if word in by_word]
 
 
 def is_called_id(name: str) -> bool:

@@ -27,7 +27,7 @@ def test_prefixes_say_what_columns_are(tmp_path) -> None:
         ("confidence", "0.75", True),
         ("age", "71", True),
         ("pred", "1", False),
-        ("imageId", "7", False),
+        ("lesionId", "7", False),
     ],
 )
 def test_numbers_that_are_no_class_by_name_are_not_read(

@@ -12,7 +12,13 @@ from itertools import combinations
 
 import numpy as np
 
-from .._column_words import CERTAIN, ROLES, is_called_measurement, may_be_no_class, word_of
+from .._column_words import (
+    CERTAIN,
+    columns_called,
+    is_called_measurement,
+    may_be_no_class,
+    word_of,
+)
 from .._errors import InputError
 from .._suggestions import listed
 from .table import Table, sums_to_one
@@ -87,10 +93,12 @@ def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: boo
         kind, classes, names = _find_classes(table, class_names, exclusive)
     else:
         kind, classes, names = table.kind, [], table.class_names
-    others = {word_of(name): name for name in reversed(table.names) if name not in classes}
-    called = {role: [others[word] for word in ROLES[role] if word in others] for role in ROLES}
-    roles = {role: called[role][0] for role in ("y_true", "groups") if called[role]}
-    return Columns(kind, classes, names, roles, called["member"])
+    others = [name for name in table.names if name not in classes]
+    roles = {}
+    for role in ("y_true", "groups"):
+        for name in columns_called(others, role)[:1]:
+            roles[role] = name
+    return Columns(kind, classes, names, roles, columns_called(others, "member"))
 
 
 def _find_classes(

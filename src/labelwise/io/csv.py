@@ -89,7 +89,10 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
         raise ValueError(f"{file} has no rows below its header")
 
     def read_column(name: str) -> np.ndarray:
-        return text_array(columns[name].texts, f"{file}: column {name!r}")
+        texts = columns[name].texts
+        if texts is None:
+            return read_numbers([name])[:, 0]
+        return text_array(texts, f"{file}: column {name!r}")
 
     def read_numbers(wanted: Sequence[str]) -> np.ndarray:
         for name in wanted:
@@ -109,12 +112,11 @@ class _Column:
     """The cells of a column, as numbers and as text."""
 
     def __init__(self, name: str) -> None:
-        # the text of probabilities, which would take far more memory, is never asked for
         self._may_be_class = not may_be_no_class(name, whole=True)
-        self._has_fractions = False
-        self._texts: list[str] = []
         self._n_numbers = self._n_texts = 0
         self.numbers: list[np.ndarray] = []
+        self.texts: list[str] | None = []
+        """``None`` for probabilities, whose text would take far more memory."""
         self.not_a_number: tuple[int, str] | None = None
         """The first cell that is missing or text: its row, and what it holds."""
 
@@ -122,16 +124,11 @@ class _Column:
     def is_numeric(self) -> bool:
         return self._n_numbers >= max(self._n_texts, 1)
 
-    @property
-    def texts(self) -> list[str]:
-        if self._may_be_class and self._has_fractions:
-            return [str(x) for x in np.concatenate(self.numbers).tolist()]
-        return self._texts
-
     def extend(self, cells: Sequence[str], row: int) -> None:
         """Add cells, of which the first is in this row."""
+        if self.texts is not None:
+            self.texts.extend(cells)
         if self._n_texts and not self._n_numbers:  # thousands of rows have shown that it is text
-            self._texts.extend(cells)
             self._n_texts += len(cells)
             return
         try:
@@ -146,10 +143,8 @@ class _Column:
             values = np.array(found, dtype=np.float64)
         self._n_numbers += len(cells)
         self.numbers.append(values)
-        if self._n_texts == 0 and np.any(values > np.floor(values)):
-            self._has_fractions = True
-        if not (self._may_be_class and self._has_fractions):
-            self._texts.extend(cells)
+        if self._may_be_class and self._n_texts == 0 and np.any(values > np.floor(values)):
+            self.texts = None
 
 
 def _is_header(file: str, first: list[str], following: list[list[str]]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._column_words import ROLES, word_of
+from .._column_words import columns_called
 from .._errors import InputError
 from .._frames import row_labels
 from .._labels import plain_labels
@@ -75,8 +75,7 @@ def labels_of_table(table: Table, found: dict[str, Any]) -> Labels:
     """Labels in a table: a column of them, or 0 and 1 in a column for each class; and the column of
     ids that fits the predictions.
     """
-    by_word = {word_of(name): name for name in reversed(table.names)}
-    called = [by_word[word] for word in ROLES["y_true"] if word in by_word][:1]
+    called = columns_called(table.names, "y_true")[:1]
     by_class = {name.strip(): name for name in table.names}
     classes = known_names(found)
     if not called and set(classes) <= set(by_class):
