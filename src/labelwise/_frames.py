@@ -75,13 +75,14 @@ def _is_numeric(column: Any) -> bool:
 def distinct_names(labels: Any, what: str) -> tuple[str, ...]:
     """Labels as different names."""
     names = tuple(str(label) for label in labels)
-    twice = _repeated(names)
+    twice = repeated(names)
     if twice is not None:
         raise InputError(f"{what} must have different names; got {twice!r} twice", fix="rename")
     return names
 
 
-def _repeated(labels: Any) -> Any:
+def repeated(labels: Any) -> Any:
+    """The first label that is there more than once; ``None`` if there is none."""
     return next((label for label, count in Counter(labels).items() if count > 1), None)
 
 
@@ -190,23 +191,24 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
             stacklevel=4,
         )
         return None
-    for labels, who in ((wanted, first), (given, other)):
-        twice = _repeated(labels)
+    one_side, other_side = (wanted, first), (given, other)
+    for labels, who in (one_side, other_side):
+        twice = repeated(labels)
         if twice is not None:
             raise InputError(
                 f"the rows of {other} and {first} are in another order and cannot be matched: "
                 f"{who} has {twice!r} twice in its index",
                 fix="unique_index",
             )
-    alone, owner = [label for label in given if label not in set(wanted)], other
-    if not alone:
-        alone, owner = [label for label in wanted if label not in place], first
-    rest = first if owner == other else other
-    raise InputError(
-        f"{owner} and {rest} must have the same rows; {alone[0]!r} is in the index of {owner} "
-        "alone",
-        fix="same_index",
-    )
+    for (labels, who), (others, rest) in ((other_side, one_side), (one_side, other_side)):
+        known = set(others)
+        for label in labels:
+            if label not in known:
+                raise InputError(
+                    f"{who} and {rest} must have the same rows; {label!r} is in the index of {who} "
+                    "alone",
+                    fix="same_index",
+                )
 
 
 def ids_at(ids: Any, index: Any) -> Any:

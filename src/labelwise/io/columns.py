@@ -20,6 +20,7 @@ from .._column_words import (
     word_of,
 )
 from .._errors import InputError
+from .._frames import repeated
 from .._suggestions import listed
 from .table import Table, sums_to_one
 
@@ -83,12 +84,11 @@ def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: boo
         Whether the classes are said to exclude each other and to be probabilities, so that rows of
         them sum to 1.
     """
-    for name in table.names:
-        if table.names.count(name) > 1:
-            raise ValueError(
-                f"{table.file} has two columns called {name!r}; which of them is meant cannot be "
-                "known"
-            )
+    twice = repeated(table.names)
+    if twice is not None:
+        raise ValueError(
+            f"{table.file} has two columns called {twice!r}; which of them is meant cannot be known"
+        )
     if table.listed is None:
         kind, classes, names = _find_classes(table, class_names, exclusive)
     else:
@@ -167,7 +167,8 @@ def _choose_classes(
     if len(plain) == 1:  # the probability of one class: a confidence beside it may be 1 minus that
         suspects = [name for name in suspects if not is_called_measurement(name)]
     for further in [[], *([name] for name in suspects), suspects]:
-        columns = [name for name in table.names if name in plain or name in further]
+        tried = {*plain, *further}
+        columns = [name for name in table.names if name in tried]
         if sums_to_one(table.sample(columns)):
             return columns
     _check_no_odd_column(table, plain)

@@ -78,15 +78,16 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
             f"{names[-1]}",
             stacklevel=4,
         )
-    columns = {name: _Column(name) for name in names}
+    in_order = [_Column(name) for name in names]
     checked = _checked_rows(file, chain(first_rows, rows), len(names), delimiter)
     n = 0
     while chunk := list(islice(checked, _ROWS_AT_ONCE)):
-        for name, cells in zip(names, zip(*chunk, strict=True), strict=True):
-            columns[name].extend(cells, n)
+        for column, cells in zip(in_order, zip(*chunk, strict=True), strict=True):
+            column.extend(cells, n)
         n += len(chunk)
     if not n:
         raise ValueError(f"{file} has no rows below its header")
+    columns = dict(zip(names, in_order, strict=True))
 
     def read_column(name: str) -> np.ndarray:
         texts = columns[name].texts
