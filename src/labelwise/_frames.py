@@ -191,8 +191,7 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
             stacklevel=4,
         )
         return None
-    one_side, other_side = (wanted, first), (given, other)
-    for labels, who in (one_side, other_side):
+    for labels, who in ((wanted, first), (given, other)):
         twice = repeated(labels)
         if twice is not None:
             raise InputError(
@@ -200,15 +199,18 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
                 f"{who} has {twice!r} twice in its index",
                 fix="unique_index",
             )
-    for (labels, who), (others, rest) in ((other_side, one_side), (one_side, other_side)):
-        known = set(others)
-        for label in labels:
-            if label not in known:
-                raise InputError(
-                    f"{who} and {rest} must have the same rows; {label!r} is in the index of {who} "
-                    "alone",
-                    fix="same_index",
-                )
+    who, rest, alone = other, first, _only_in(given, wanted)
+    if not alone:
+        who, rest, alone = first, other, _only_in(wanted, given)
+    raise InputError(
+        f"{who} and {rest} must have the same rows; {alone[0]!r} is in the index of {who} alone",
+        fix="same_index",
+    )
+
+
+def _only_in(labels: Any, others: Any) -> list[Any]:
+    known = set(others)
+    return [label for label in labels if label not in known]
 
 
 def ids_at(ids: Any, index: Any) -> Any:
