@@ -24,7 +24,7 @@ from .._frames import repeated
 from .._suggestions import listed
 from .table import Table, sums_to_one
 
-__all__ = ["Columns", "Pasted", "find_columns"]
+__all__ = ["Columns", "find_columns"]
 
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
 _PREFIX = re.compile(r"(prob|logit|log_prob|alpha|evidence)s?[._:](.+)", re.IGNORECASE)
@@ -46,15 +46,15 @@ class Columns:
     classes: list[str]
     """The columns with numbers; none where the file has lists."""
     class_names: tuple[str, ...] | None
-    roles: dict[str, str]
-    """`y_true` and `groups`."""
-    members: list[str]
+    labels: str | None = None
+    groups: str | None = None
+    members: Sequence[str] = ()
     """Columns that are called like members."""
 
     @property
-    def taken(self) -> set[str]:
+    def taken(self) -> set[str | None]:
         """All of them."""
-        return {*self.classes, *self.roles.values(), *self.members}
+        return {*self.classes, self.labels, self.groups, *self.members}
 
 
 class Pasted(list[str]):
@@ -94,11 +94,9 @@ def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: boo
     else:
         kind, classes, names = table.kind, [], table.class_names
     others = [name for name in table.names if name not in classes]
-    roles = {}
-    for role in ("y_true", "groups"):
-        for name in columns_called(others, role)[:1]:
-            roles[role] = name
-    return Columns(kind, classes, names, roles, columns_called(others, "member"))
+    labels = next(iter(columns_called(others, "y_true")), None)
+    groups = next(iter(columns_called(others, "groups")), None)
+    return Columns(kind, classes, names, labels, groups, columns_called(others, "member"))
 
 
 def _find_classes(

@@ -65,7 +65,7 @@ def find_ids(
 
 def id_columns(table: Table, others: Sequence[str] = ()) -> list[str]:
     """The columns of a table of labels that may be its ids, best first; ``others`` are not."""
-    columns = Columns("probs", list(others), None, {}, [])
+    columns = Columns("probs", list(others), None)
     return [name for name, _ in _candidates(table, columns)]
 
 
@@ -150,7 +150,7 @@ def is_row_number(ids: np.ndarray) -> bool:
     return np.array_equal(ids.astype(str), np.arange(len(ids)).astype(str))
 
 
-def check_equal_columns(first: Table, other: Table, taken: set[str]) -> None:
+def check_equal_columns(first: Table, other: Table, taken: set[str | None]) -> None:
     """Refuse tables that would be matched by number although a column called like an id tells that
     their rows are in another order.
     """

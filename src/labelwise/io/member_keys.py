@@ -89,7 +89,7 @@ def _combinations_of_columns(
         yield from combinations(candidates, number)
 
 
-def key_columns(table: Table, columns: Columns, id_column: str) -> list[str]:
+def key_columns(table: Table, columns: Columns, id_column: str) -> Sequence[str]:
     """The columns that tell members apart, so that no id is repeated within a member; refuses ids
     that are.
     """

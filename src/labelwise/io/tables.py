@@ -105,15 +105,15 @@ def _fields(table: Table, columns: Columns, id_column: str | None) -> dict[str, 
         fields["class_names"] = columns.class_names
     if id_column is not None:
         fields["ids"] = table.column(id_column)
-    if "y_true" in columns.roles:
-        fields["y_true"] = typed(table.complete(columns.roles["y_true"]))
-    if "groups" in columns.roles:
-        fields["groups"] = table.complete(columns.roles["groups"])
+    if columns.labels is not None:
+        fields["y_true"] = typed(table.complete(columns.labels))
+    if columns.groups is not None:
+        fields["groups"] = table.complete(columns.groups)
     return fields
 
 
 def _stack_members(
-    table: Table, columns: Columns, fields: dict[str, Any], keys: list[str], notes: list[str]
+    table: Table, columns: Columns, fields: dict[str, Any], keys: Sequence[str], notes: list[str]
 ) -> dict[str, Any]:
     """The rows of a long table as (M, N, K): a part for each member, aligned like files."""
     if len(fields[columns.kind].shape) == 3:
