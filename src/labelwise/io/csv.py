@@ -132,18 +132,18 @@ class _Column:
         if self._n_texts and not self._n_numbers:  # thousands of rows have shown that it is text
             self._n_texts += len(cells)
             return
+        others: list[int] = []
         try:
             values = np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:  # decimal commas, missing values, or text, which becomes NaN
             found = [_number(text) for text in cells]
             others = [i for i, value in enumerate(found) if value is None]
-            if others and self.not_a_number is None:
-                self.not_a_number = row + others[0], cells[others[0]]
-            self._n_texts += sum(cells[i].strip().lower() not in _MISSING for i in others)
-            self._n_numbers -= len(others)
             values = np.array(found, dtype=np.float64)
-        self._n_numbers += len(cells)
         self.numbers.append(values)
+        self._n_numbers += len(cells) - len(others)
+        self._n_texts += sum(cells[i].strip().lower() not in _MISSING for i in others)
+        if others and self.not_a_number is None:
+            self.not_a_number = row + others[0], cells[others[0]]
         if self._may_be_class and self._n_texts == 0 and np.any(values > np.floor(values)):
             self.texts = None
 

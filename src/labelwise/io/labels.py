@@ -15,7 +15,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._column_words import columns_called
 from .._errors import InputError
-from .._frames import row_labels
+from .._frames import read_frame, row_labels
 from .._labels import plain_labels
 from .arrange import kind_of, sum_to_one
 from .class_names import known_names
@@ -50,16 +50,17 @@ class Labels:
 
 
 def labels_of_array(labels: Any, found: dict[str, Any]) -> Labels:
-    """Labels in memory; the index of a pandas object holds the ids, unless it only counts, and its
-    columns are classes.
+    """Labels in memory; the index of a series or frame holds the ids, unless it only counts, and
+    its columns are classes.
     """
     index = row_labels(labels)
     if index is None:
         return Labels(np.asarray(to_numpy(labels)))
     values = plain_labels(labels, "labels")
     classes = known_names(found)
-    if values.ndim == 2 and values.shape[1] == len(classes):
-        columns = [str(name) for name in labels.columns]
+    named = read_frame(labels, "labels").labels[-1]
+    if values.ndim == 2 and values.shape[1] == len(classes) and named is not None:
+        columns = [str(name) for name in named]
         if sorted(columns) != sorted(classes):
             other = next((name for name in columns if name not in classes), columns[0])
             raise InputError(
@@ -175,8 +176,10 @@ def _match_by_number(
             "different orders. Add the ids to the labels"
         )
     _check_same_rows(labels, first)
-    name = first.file if isinstance(first, Table) else first
-    notes.append("labels matched by number" + (f", in the order of {name}" * ("ids" in found)))
+    order = ""
+    if "ids" in found:
+        order = f", in the order of {first.file if isinstance(first, Table) else first}"
+    notes.append(f"labels matched by number{order}")
     return labels.values
 
 
