@@ -178,13 +178,20 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
     """Where in ``given`` the rows ``wanted`` are; ``None``: there already, or there are only
     positions.
     """
-    if wanted is None or given is None or wanted is given or np.array_equal(wanted, given):
+    if wanted is None or given is None:
+        return None
+    if hasattr(wanted, "equals") and wanted.equals(given):
+        return None
+    only_positions = is_positions(wanted), is_positions(given)
+    # one label of an index after another takes far longer
+    wanted, given = (x if isinstance(x, tuple) else tuple(x.tolist()) for x in (wanted, given))
+    if wanted == given:
         return None
     place = {label: i for i, label in enumerate(given)}
     if len(place) == len(given) == len(wanted) and place.keys() == set(wanted):
         return np.asarray([place[label] for label in wanted])
-    if is_positions(wanted) or is_positions(given):
-        by_number, named = (first, other) if is_positions(wanted) else (other, first)
+    if any(only_positions):
+        by_number, named = (first, other) if only_positions[0] else (other, first)
         warnings.warn(
             f"The rows of {other} are matched to those of {first} by position: {named} has an "
             f"index, {by_number} only row numbers",

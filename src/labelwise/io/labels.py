@@ -199,7 +199,7 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
     if y.dtype.kind == "f" and y.size and np.all(y == np.floor(y)):
         y = y.astype(np.int64)
     if y.ndim == 2 and y.shape[1] == k and multilabel is None and y.dtype.kind in "biu" and len(y):
-        y = _from_one_hot(y, found)
+        y = _one_hot_as_classes(y, found)
     whole = y.ndim == 1 and y.dtype.kind in "iu" and y.size > 0
     if whole and "class_names" not in found and (y.min(), y.max()) == (1, k):
         raise InputError(
@@ -211,7 +211,7 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
     return np.asarray(y)
 
 
-def _from_one_hot(y: np.ndarray, found: dict[str, Any]) -> np.ndarray:
+def _one_hot_as_classes(y: np.ndarray, found: dict[str, Any]) -> np.ndarray:
     """(N, K) of 0 and 1 as (N,) if one class of each row is true and predictions do not say that
     labels occur together.
     """
