@@ -40,7 +40,7 @@ def normalized(values: Any, kind: str) -> Any:
             "`probs` cannot be normalized: they are 0 for all classes of some instance"
         )
     tolerance = SUM_TOLERANCE.get(values.dtype.name, 0)
-    if low < 1 - tolerance or high > 1 + tolerance:  # else nothing was off
+    if max(high - 1, 1 - low) > tolerance:  # else nothing was off
         warnings.warn(
             f"`probs` summed to between {low:.6g} and {high:.6g}; each row was divided by its sum",
             stacklevel=3,
