@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ NAMES = ["cat", "dog", "eel"]
 PROBS = RNG.dirichlet(np.ones(3), (2, 6))
 Y = np.arange(6) % 3
 IDS = [f"case {i}" for i in range(6)]
+ORDER = [3, 0, 5, 1, 2, 4]
 
 
 def frame(optional: Any, member: int = 0, names: list[str] = NAMES, rows: Any = slice(None)) -> Any:
@@ -35,3 +38,14 @@ def check(
     assert (None if p.ids is None else np.asarray(p.ids[:]).tolist()) == ids
     np.testing.assert_allclose(p.distribution().mean(), values.mean(0), atol=atol)
     np.testing.assert_allclose(p[[4, 1]].distribution().mean(), values.mean(0)[[4, 1]], atol=atol)
+
+
+def save(path: Path, names: Sequence[str] = NAMES, ids: str | None = "image_id") -> Path:
+    """A table of the first member, with the classes in the order of ``names``."""
+    columns = [NAMES.index(name) for name in names]
+    lines = [
+        ",".join([*([IDS[i]] if ids else []), *(repr(float(PROBS[0, i, k])) for k in columns)])
+        for i in range(6)
+    ]
+    path.write_text("\n".join([",".join([*([ids] if ids else []), *names]), *lines]))
+    return path

@@ -23,4 +23,4 @@ from labelwise._column_words import may_be_no_class
     ],
 )
 def test_columns_that_may_be_no_class(name: str, whole: bool, expected: bool) -> None:
-    assert may_be_no_class(name, lambda: whole) is expected
+    assert may_be_no_class(name, whole=whole) is expected

@@ -21,6 +21,7 @@ from array_api_compat import (
 )
 
 from ._errors import InputError
+from ._frames import names_by_position
 
 Array: TypeAlias = Any
 """An array of any supported library."""
@@ -284,12 +285,19 @@ def smallest(x: Array) -> tuple[float, float]:
 
 def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
     """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names,
-    such as ``{0: "cat", 1: "dog"}``.
+    such as ``{0: "cat", 1: "dog"}``, or from names to positions.
     """
     if names is None:
         return None
     if isinstance(names, Mapping):
-        names = names_by_position(names, n)
+        in_order = names_by_position(names)
+        if in_order is None or len(in_order) != n:
+            raise InputError(
+                f"`class_names` as a mapping must name each position from 0 to {n - 1} (K = {n} "
+                "classes), such as {0: 'cat', 1: 'dog'}; got the keys "
+                f"{', '.join(map(repr, list(names)[:5]))}{', …' if len(names) > 5 else ''}"
+            )
+        names = in_order
     if isinstance(names, str | Set) or not isinstance(names, Iterable):
         raise TypeError(
             f"`class_names` must be a sequence of {n} class names, in the order of the classes; "
@@ -305,21 +313,6 @@ def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"`class_names` must be distinct; got {twice!r} twice")
     return names
-
-
-def names_by_position(names: Mapping[Any, str], n: int) -> list[str]:
-    """The names of an ``id2label`` dictionary, whose keys are the positions 0 … n − 1, also as text
-    as in JSON.
-    """
-    by_position = {str(key): name for key, name in names.items()}
-    if set(by_position) != {str(position) for position in range(n)}:
-        raise InputError(
-            f"`class_names` as a mapping must name each position from 0 to {n - 1} (K = {n} "
-            "classes), "
-            f"such as {{0: 'cat', 1: 'dog'}}; got the keys "
-            f"{', '.join(map(repr, list(names)[:5]))}{', …' if len(names) > 5 else ''}"
-        )
-    return [by_position[str(position)] for position in range(n)]
 
 
 def check_finite(x: Array, name: str, **fix: Any) -> None:

@@ -1,11 +1,11 @@
-"""What columns of numbers beside the classes are called, in files and in data frames: ids, labels,
-folds, confidences.
+"""What columns beside the classes are called, in files and in data frames: ids, labels, folds,
+confidences.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 
 ROLES = {
     "y_true": ("y_true", "label", "labels", "target"),
@@ -17,19 +17,20 @@ first name that is there counts.
 """
 CERTAIN = ("y_true", "id", "ids")  # never classes, whatever they hold
 INDEX = ("index", "__index_level_0__", "unnamed: 0", "")  # the row numbers that pandas writes
-ID_WORD = re.compile(
-    r"""(?: (.*[_\-.\s:/])? (id|ids|uid|uuid|guid)                                   # image_id, Patient ID
-        | (image|img|patient|case|sample|file|doc|document|subject|study|scan|slide|item|row|record|question|example|instance)[_\-\s]?
-          (id|ids|name|path|number|no|key)?                                          # imageid, filename, patient
-        | path | name | key | url | uri | accession | md5 | sha256 | hash )""",  # noqa: E501
+_ID = re.compile(
+    r"""(.*[_\-.\s:/])? (id|ids|uid|uuid|guid)                      # image_id, Patient ID
+    | (image|img|patient|case|sample|file|doc|document|subject|study|scan|slide|item|row|record
+      |question|example|instance) [_\-\s]? (id|ids|name|path|number|no|key)?  # imageid, filename
+    | path | name | key | url | uri | accession | md5 | sha256 | hash""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Numbers that are often stored beside the probabilities of the classes.
-NOT_A_CLASS = re.compile(
-    r"""(fold|split|seed|run|repeat|replicate|trial|epoch|step|checkpoint|temperature|batch|part|rank|row|row_?number
-        |confidence|conf|score|certainty|uncertainty|entropy|margin|variance|std|loss|nll|energy|msp|max_?prob(ability)?
-        |pred|preds|prediction|predicted|y_?pred|y_?hat|predicted_?(class|label)|pred_?(class|label)|argmax|correct|is_?correct|top_?1
-        |epistemic|aleatoric|total|mutual_?information|age|weight|time|timestamp|date|year|duration|latency)""",
+_CAMEL_CASE_ID = re.compile(r".*[a-z](Id|ID)s?")  # imageId
+_NO_CLASS = re.compile(
+    r"""fold|split|seed|run|repeat|replicate|trial|epoch|step|checkpoint|temperature|batch|part|rank
+    |row|row_?number|confidence|conf|score|certainty|uncertainty|entropy|margin|variance|std|loss
+    |nll|energy|msp|max_?prob(ability)?|pred|preds|prediction|predicted|y_?pred|y_?hat
+    |predicted_?(class|label)|pred_?(class|label)|argmax|correct|is_?correct|top_?1|epistemic
+    |aleatoric|total|mutual_?information|age|weight|time|timestamp|date|year|duration|latency""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -39,17 +40,41 @@ def word_of(name: str) -> str:
     return name.strip().lower()
 
 
-def may_be_no_class(name: str, is_whole: Callable[[], bool]) -> bool:
-    """Whether a column of numbers is called like something else; ``is_whole`` says whether it holds
-    only whole numbers.
+def columns_called(names: Sequence[str], role: str) -> list[str]:
+    """The columns that are called like labels, groups or members, best first.
 
-    >>> may_be_no_class("fold", lambda: True), may_be_no_class("cat", lambda: True)
+    >>> columns_called(["id", "Target", "label"], "y_true")
+    ['label', 'Target']
+    """
+    by_word = {word_of(name): name for name in reversed(names)}
+    return [by_word[word] for word in ROLES[role] if word in by_word]
+
+
+def is_called_id(name: str) -> bool:
+    """Whether a column is called like an id.
+
+    >>> is_called_id("image_id"), is_called_id("Patient"), is_called_id("cat")
+    (True, True, False)
+    """
+    return bool(_ID.fullmatch(name.strip()) or _CAMEL_CASE_ID.fullmatch(name.strip()))
+
+
+def is_called_measurement(name: str) -> bool:
+    """Whether a column is called like a number that is often stored beside the probabilities of the
+    classes, such as a fold or a confidence.
+    """
+    return _NO_CLASS.fullmatch(name.strip()) is not None
+
+
+def may_be_no_class(name: str, *, whole: bool) -> bool:
+    """Whether a column of numbers is called like something else; ``whole``: it holds only whole
+    numbers. A class called "target" has probabilities.
+
+    >>> may_be_no_class("target", whole=True), may_be_no_class("target", whole=False)
     (True, False)
     """
     word = word_of(name)
-    if word in CERTAIN or NOT_A_CLASS.fullmatch(word):
+    if word in CERTAIN or is_called_measurement(name):
         return True
-    called = (
-        word in INDEX or any(word in words for words in ROLES.values()) or ID_WORD.fullmatch(word)
-    )
-    return bool(called) and is_whole()  # a class called "target" has probabilities
+    has_role = word in INDEX or any(word in words for words in ROLES.values())
+    return whole and (has_role or is_called_id(name))

@@ -17,6 +17,8 @@ from ._errors import InputError
 from ._frames import columns_by_class
 from ._suggestions import suggest
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+
 
 def as_numpy(x: Any, name: str) -> np.ndarray:
     """Finite real numbers of any array library as a NumPy array of the same type."""
@@ -62,7 +64,7 @@ def same_length(x: np.ndarray, name: str, n: int, other: str) -> np.ndarray:
 def as_correct(x: Any, n: int) -> np.ndarray:
     """Right (1) or wrong (0), as booleans."""
     values = same_length(as_scores(x, "correct"), "correct", n, "score")
-    odd = values[(values != 0) & (values != 1)] if values.dtype.kind != "b" else values[:0]
+    odd = values[(values != 0) & (values != 1)]
     if odd.size:
         raise ValueError(
             f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use "
@@ -89,8 +91,17 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
             f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}"
         )
     labels = labels.reshape(-1)
-    if labels.dtype.kind == "U" or (labels.dtype.kind == "b" and {"False", "True"} >= set(names)):
-        return _by_name(labels.astype(str), name, names)
+    if labels.dtype.kind == "b" and {"False", "True"} >= set(names):
+        labels = labels.astype(str)
+    if labels.dtype.kind == "U":
+        found = _look_up(labels, names)
+        if found.min(initial=0) < 0:
+            row = int(np.argmax(found < 0))
+            word = str(labels[row])
+            raise ValueError(
+                f"`{name}` names the unknown class {word!r} in row {row}{suggest(word, names)}"
+            )
+        return found
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(labels != np.floor(labels))  # also NaN
         if len(odd):
@@ -100,11 +111,9 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
             )
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iu":
-        hint = (
-            f". If True means the second class, pass {name}.astype(int)"
-            if labels.dtype.kind == "b"
-            else ""
-        )
+        hint = ""
+        if labels.dtype.kind == "b":
+            hint = f". If True means the second class, pass {name}.astype(int)"
         raise TypeError(
             f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}{hint}"
         )
@@ -115,75 +124,54 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
     """Labels of any library as a NumPy array of numbers, booleans or text, without missing
     values.
     """
-    foreign = type(y).__module__.partition(".")[0] in (
-        "pandas",
-        "polars",
-    )  # categories, strings and nullable numbers alike are objects
+    # categories, strings and nullable numbers alike are objects
+    foreign = type(y).__module__.partition(".")[0] in ("pandas", "polars")
     labels: np.ndarray = np.asarray(y, dtype=object) if foreign else to_numpy(y)
     if labels.dtype.kind == "S":
         return labels.astype(str)
-    labels = labels.astype(object) if labels.dtype.kind == "T" else labels
-    if labels.dtype.kind != "O":
+    if labels.dtype.kind not in "OT":
         return labels
     values = labels.reshape(-1).tolist()
-    for kinds, dtype in (
-        ((str,), str),
-        ((bool, np.bool_), bool),
-        ((int, np.integer), np.int64),
-        ((int, float, np.number), np.float64),
-    ):
-        if all(
-            isinstance(value, kinds) for value in values
-        ):  # booleans are integers too: they come first
-            try:
-                return np.array(values, dtype=dtype).reshape(labels.shape)
-            except OverflowError:
-                break
-    first = values[0] if values else None
-    other = next(
-        (
-            i
-            for i, value in enumerate(values)
-            if type(value) is not type(first) or not isinstance(value, str | int | float)
-        ),
-        0,
-    )
+    kinds = [_kind(value) for value in values]
+    if None not in kinds and len(set(kinds)) <= 1:
+        plain = np.array(values)
+        if plain.dtype.kind != "O":  # as integers that are too large would be
+            return plain.reshape(labels.shape)
+    row = next((i for i, kind in enumerate(kinds) if kind is None or kind != kinds[0]), 0)
     raise ValueError(
         f"`{name}` must be all class names or all whole numbers, none missing; got "
-        f"{values[other] if values else None!r} in row {other}"
+        f"{values[row]!r} in row {row}"
     )
+
+
+def _kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    if isinstance(value, int | float | np.number | np.bool_):
+        return "number"
+    return None
 
 
 def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     """The position of the 1 in each row."""
-    bad = np.argwhere(~(((labels == 0) | (labels == 1)).all(-1) & (labels.sum(-1) == 1)))
+    indicators = ((labels == 0) | (labels == 1)).all(-1)
+    bad = np.argwhere(~indicators | (labels.sum(-1) != 1))
     if len(bad):
-        row = labels[tuple(bad[0])]
-        several = (
-            "; labels that may occur together need a MultiLabelEnsemble"
-            if np.isin(row, (0, 1)).all()
-            else ""
-        )
+        several = ""
+        if indicators[tuple(bad[0])]:
+            several = "; labels that may occur together need a MultiLabelEnsemble"
         raise ValueError(
             f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row "
-            f"{bad[0][0]} is not{several}. "
-            f"For probabilities use {name}.argmax(-1)"
+            f"{bad[0][0]} is not{several}. For probabilities use {name}.argmax(-1)"
         )
     return np.asarray(labels.argmax(-1))
 
 
-def _by_name(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray:
-    position = {word: i for i, word in enumerate(names)}
+def _look_up(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
+    """The position of each label among the values; −1: it is none of them."""
+    place = {value: i for i, value in enumerate(values)}
     known, inverse = np.unique(labels, return_inverse=True)
-    found = np.array([position.get(word, -1) for word in known.tolist()], dtype=np.int64)[inverse]
-    unknown = np.flatnonzero(found < 0)
-    if len(unknown):
-        word = str(labels[unknown[0]])
-        raise ValueError(
-            f"`{name}` names the unknown class {word!r} in row "
-            f"{unknown[0]}{suggest(word, list(names))}"
-        )
-    return found
+    return np.array([place.get(label, -1) for label in known.tolist()], dtype=np.int64)[inverse]
 
 
 def positions(
@@ -197,31 +185,26 @@ def positions(
     k = len(names)
     values = integer_names(names)
     if values is None or np.array_equal(values, np.arange(k)):
-        wrong = np.flatnonzero((labels < 0) | (labels >= k))
-        if len(wrong):
-            start = (
-                f". The labels start at 1? Use {name} - 1"
-                if labels.min() == 1 and labels.max() == k
-                else ""
-            )
-            raise ValueError(
-                f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got "
-                f"{labels[wrong[0]]}{_in_row(row, wrong)}{start}"
-            )
-        return labels.astype(np.int64)
-    order = np.argsort(values)
-    found = order[np.minimum(np.searchsorted(values, labels, sorter=order), k - 1)]
-    unknown = np.flatnonzero(values[found] != labels)
-    if len(unknown):
+        by_value = False
+        found = np.where((labels >= 0) & (labels < k), labels.astype(np.int64), -1)
+    else:
+        by_value = True
+        found = _look_up(labels, values.tolist())
+    if found.min(initial=0) >= 0:
+        return found
+    first = int(np.argmax(found < 0))
+    came = f"got {labels[first]}" + ("" if row is None else f" in row {row + first}")
+    if by_value:
         raise InputError(
             f"`{name}` must be among the class names, which are integers: "
-            f"{', '.join(names[:8])}{', …' if k > 8 else ''}; "
-            f"got {labels[unknown[0]]}{_in_row(row, unknown)}",
+            f"{', '.join(names[:8])}{', …' if k > 8 else ''}; {came}",
             fix="positions",
             last=k - 1,
             name=name,
         )
-    return np.asarray(found, dtype=np.int64)
+    from_1 = labels.min() == 1 and labels.max() == k
+    start = f". The labels start at 1? Use {name} - 1" if from_1 else ""
+    raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); {came}{start}")
 
 
 def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
@@ -244,18 +227,23 @@ def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
     return int(positions(np.asarray([index(label)]), parameter, names)[0])
 
 
-def _in_row(row: int | None, wrong: np.ndarray) -> str:
-    return "" if row is None else f" in row {row + int(wrong[0])}"
-
-
 def integer_names(names: Sequence[str]) -> np.ndarray | None:
     """Class names such as '1' (or '1.0', from a floating-point column) as integers, if all names
     are distinct integers.
     """
-    if not all(re.fullmatch(r"[+-]?[0-9]{1,18}(\.0*)?", word) for word in names):
+    values = whole_numbers(names)
+    return None if values is None or len(np.unique(values)) < len(values) else values
+
+
+def whole_numbers(texts: Sequence[str]) -> np.ndarray | None:
+    """Texts such as '1' or '1.0' as integers, if all are whole numbers.
+
+    >>> whole_numbers(["1", "02"]), whole_numbers(["1", "a"])
+    (array([1, 2]), None)
+    """
+    if not all(_WHOLE.fullmatch(text) for text in texts):
         return None
-    values = np.asarray([int(word.partition(".")[0]) for word in names], dtype=np.int64)
-    return values if len(np.unique(values)) == len(values) else None
+    return np.asarray([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
 
 
 def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:

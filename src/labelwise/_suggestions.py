@@ -16,10 +16,16 @@ def did_you_mean(word: Any, known: Sequence[str]) -> str:
 
 def suggest(word: Any, known: Sequence[str]) -> str:
     """The end of an error message: the name that was probably meant, or the known names."""
-    return (
-        did_you_mean(word, known)
-        or f". Known: {', '.join(map(repr, known[:8]))}{', …' if len(known) > 8 else ''}"
-    )
+    return did_you_mean(word, known) or f". Known: {listed(known, 8)}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first names of a list, quoted.
+
+    >>> listed(["cat", "dog", "eel"], 2)
+    "'cat', 'dog', …"
+    """
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> None:

@@ -195,7 +195,7 @@ def check_logits(logits: Array, *, exclusive: bool) -> None:
     shape = tuple(logits.shape)
     n_rows, n_right = prod(shape[:-1]), rows_that_sum_to_one(logits)
     # a wrong row or two make no logits of the others
-    if exclusive and n_rows >= FEW_ROWS and n_right >= 0.95 * n_rows:
+    if exclusive and n_rows >= FEW_ROWS and n_right >= MOST_ROWS * n_rows:
         where = "" if n_right == n_rows else f" in {n_right:,} of {n_rows:,} rows"
         raise InputError(
             (
@@ -222,13 +222,15 @@ def _ends(x: Array) -> tuple[float, float]:
 
 FEW_ROWS = 4
 """Fewer rows of any numbers may sum to 1 by chance."""
+MOST_ROWS = 0.95
+"""The share of rows that sum to 1 which shows that all are probabilities, some of them wrong."""
 
 
-def rows_that_sum_to_one(x: Array) -> int:
+def rows_that_sum_to_one(x: Array, tolerance: float = 1e-2) -> int:
     """How many rows (..., K) of ``x`` sum to 1 up to rounding, also that of a file."""
     xp = namespace(x)
     sums = xp.sum(without_gradient(widen(x)), axis=-1)
-    return int(xp.count_nonzero(xp.abs(sums - 1) <= 1e-2))
+    return int(xp.count_nonzero(xp.abs(sums - 1) <= tolerance))
 
 
 def sum_to_one_everywhere(x: Array) -> bool:

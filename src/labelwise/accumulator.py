@@ -38,7 +38,8 @@ from ._arrays import (
 from ._engine import joining
 from ._engine.host import back
 from ._errors import InputError
-from ._frames import library_of_frame, moved_last, read_names, row_order, values_by_class
+from ._frames import library_of_frame, row_order, values_by_class
+from ._named_predictions import moved_last, read_names
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .distributions.dirichlet import MOST_MEMBERS

@@ -177,7 +177,7 @@ def _class_names(
     if path.is_file():
         will_read(path)
     if path.suffix == ".json":
-        from ..io.arrange import as_class_names
+        from ..io.class_names import as_class_names
         from ..io.files import read_json
 
         with reading(path):

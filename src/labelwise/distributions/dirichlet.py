@@ -23,7 +23,7 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._frames import has_names, moved_last, read_names
+from .._named_predictions import has_names, moved_last, read_names
 from .._validation import (
     as_rng,
     check_classes,

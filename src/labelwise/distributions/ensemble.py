@@ -24,7 +24,7 @@ from .._arrays import (
 )
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
-from .._frames import has_names, read_names
+from .._named_predictions import has_names, read_names
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,

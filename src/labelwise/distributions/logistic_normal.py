@@ -26,14 +26,8 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._frames import (
-    columns_by_class,
-    has_names,
-    library_of_frame,
-    moved_last,
-    read_names,
-    same_rows,
-)
+from .._frames import columns_by_class, library_of_frame, same_rows
+from .._named_predictions import has_names, moved_last, read_names
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, with_ids

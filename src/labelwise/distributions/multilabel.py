@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
-from .._frames import has_names, read_names
+from .._named_predictions import has_names, read_names
 from .._validation import check_logits
 from ..events import Events
 from .base import ArrayOf, ArrayT, GivenT, with_ids

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._frames import library_of_frame, read_names, same_rows
+from .._frames import library_of_frame, same_rows
 from .._labels import as_numpy, outcomes_by_class
+from .._named_predictions import read_names
 from ..distributions import Distribution
 
 

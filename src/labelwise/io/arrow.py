@@ -16,7 +16,7 @@ from .._lazy import imported
 from .files import reading
 from .on_disk import Key, OnDisk
 from .predictions import KINDS
-from .tables import Table
+from .table import Table
 
 __all__ = ["read_arrow"]
 

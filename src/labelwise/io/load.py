@@ -19,32 +19,27 @@ import numpy as np
 from .._arrays import ClassNames
 from .._errors import InputError
 from .._suggestions import suggest
-from .arrange import (
-    arrange_axes,
-    arrange_labels,
-    as_class_names,
-    check_logits,
-    check_positions,
-    labels_of_array,
-    labels_of_table,
-    match_labels,
-    name_classes,
-    normalized,
-    read_label_arrays,
-    say_positions,
-    two_classes,
-    unrounded,
-)
+from .arrange import arrange_axes, two_classes
 from .arrow import read_arrow
+from .class_names import as_class_names, check_positions, name_classes, say_positions
 from .csv import read_csv
 from .files import check_regular, find_files, format_of, look_alike, reading
 from .jsonl import read_jsonl
+from .labels import (
+    arrange_labels,
+    labels_of_array,
+    labels_of_table,
+    match_labels,
+    read_label_arrays,
+)
 from .members import are_positions, combine_files
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk, select_classes
 from .predictions import KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
-from .tables import Table, read_tables
+from .table import Table
+from .tables import read_tables
+from .units import check_logits, normalized, unrounded
 from .zarr import read_zarr
 
 __all__ = ["FORMATS", "load_predictions", "readable_files"]

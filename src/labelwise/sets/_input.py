@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._frames import library_of_frame, read_names, same_rows
+from .._frames import library_of_frame, same_rows
 from .._labels import as_labels, as_numpy
+from .._named_predictions import read_names
 from .._resampling import group_codes
 from ..distributions import Distribution
 from ..io import Predictions

@@ -1,0 +1,230 @@
+"""Predictions in data frames and labeled arrays as one array: members in the order of the first,
+classes by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._arrays import check_names
+from ._column_words import may_be_no_class
+from ._errors import InputError
+from ._frames import (
+    Labeled,
+    distinct_names,
+    is_positions,
+    library_of_frame,
+    read_frame,
+    row_order,
+    values_by_class,
+)
+from ._suggestions import did_you_mean, listed
+
+MEMBER_DIMS = ("member", "members", "model", "models")
+CLASS_DIMS = ("class", "classes", "label", "labels")
+"""What the axes of xarray are called where they need no number."""
+
+
+class Input(NamedTuple):
+    """Predictions without their names, and the names."""
+
+    values: Any
+    member_axis: int | None
+    class_axis: int
+    class_names: Any
+    ids: Any
+    """What the instances are called: an index of pandas, a tuple, or ``None``."""
+    member_names: tuple[str, ...] | None
+
+    def weights(self, weights: Any) -> Any:
+        """Weights of the members in their order, by name where both have names."""
+        if self.member_names is None:
+            return weights
+        return values_by_class(weights, self.member_names, "weights")
+
+
+def has_names(x: Any) -> bool:
+    """Whether ``x`` is a frame, a list of them, or a mapping of named members."""
+    if isinstance(x, list | tuple):
+        return any(library_of_frame(part) is not None for part in x)
+    if isinstance(x, Mapping):
+        return all(hasattr(part, "shape") or isinstance(part, list | tuple) for part in x.values())
+    return library_of_frame(x) is not None
+
+
+def read_names(
+    given: Any,
+    name: str,
+    class_names: Any,
+    *,
+    member_axis: int | None = None,
+    class_axis: int = -1,
+    members: bool = True,
+    any_column: bool = False,
+) -> Input:
+    """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the
+    order of the first.
+
+    ``class_names`` must be the names of the columns, if these have any, and their order is that of
+    the result. Without them, a column that is called like an id is refused, unless it is known that
+    ``any_column`` is a class.
+    """
+    if type(given).__name__ == "Dataset" and library_of_frame(given) == "xarray":
+        variables = dict(given.data_vars)
+        given = next(iter(variables.values())) if len(variables) == 1 else variables
+    member_names = None
+    if isinstance(given, Mapping):
+        if not given:
+            raise InputError(f"`{name}` must hold at least one member; got an empty mapping")
+        member_names = tuple(str(key) for key in given)
+        given = list(given.values())
+    if isinstance(given, list | tuple):
+        if not has_names(given):
+            return Input(given, member_axis, class_axis, class_names, None, member_names)
+        frame = _stack(given, name, class_axis, member_names)
+    else:
+        frame = read_frame(given, name)
+    if members and member_axis is None:
+        member_axis = _named_axis(frame.dims, MEMBER_DIMS)
+    class_axis = _class_axis(frame.dims, class_axis)
+    n_axes = frame.values.ndim
+    if not -n_axes <= class_axis < n_axes:  # refused where axes are checked
+        return Input(frame.values, member_axis, class_axis, class_names, None, member_names)
+
+    columns = class_axis % n_axes
+    taken = {columns, (member_axis or 0) % n_axes} if members else {columns}
+    rows = [axis for axis in range(n_axes) if axis not in taken]
+    ids = frame.labels[rows[0]] if len(rows) == 1 else None
+    values = frame.values
+    names = _class_labels(frame.labels[columns], name)
+    if names is None or is_positions(names):
+        names = class_names
+    elif class_names is not None:
+        wanted = check_names(class_names, len(class_names)) or ()
+        if sorted(wanted) != sorted(names):
+            raise InputError(
+                f"`class_names` must be the names that `{name}` has, in any order; got "
+                f"{listed(wanted)} for {listed(names)}",
+                fix="columns",
+            )
+        values = np.take(values, [names.index(word) for word in wanted], axis=columns)
+        names = wanted
+    elif not any_column:
+        _check_columns(np.moveaxis(values, columns, -1), names, name)
+    return Input(values, member_axis, class_axis, names, ids, member_names)
+
+
+def moved_last(given: Input) -> Any:
+    """The values with members first, where a dimension says which axis they are on, and classes
+    last.
+    """
+    if not isinstance(given.values, np.ndarray):
+        return given.values
+    if given.member_axis is None:
+        return np.moveaxis(given.values, given.class_axis, -1)
+    return np.moveaxis(given.values, (given.member_axis, given.class_axis), (0, -1))
+
+
+def _named_axis(dims: tuple[str, ...] | None, words: Sequence[str]) -> int | None:
+    axes = [axis for axis, dim in enumerate(dims or ()) if dim.lower() in words]
+    return axes[0] if len(axes) == 1 else None
+
+
+def _class_axis(dims: tuple[str, ...] | None, class_axis: int) -> int:
+    """The axis of the classes: what a dimension says, if the caller says nothing."""
+    named = _named_axis(dims, CLASS_DIMS)
+    return class_axis if named is None or class_axis != -1 else named
+
+
+def _class_labels(labels: Any, name: str) -> tuple[str, ...] | None:
+    return None if labels is None else distinct_names(labels, f"the classes of `{name}`")
+
+
+def _stack(
+    parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
+) -> Labeled:
+    """The members as one array, each in the order of the first."""
+    names = range(len(parts)) if member_names is None else member_names
+    titles = [f"member {member!r}" for member in names]
+    for title, part in zip(titles, parts, strict=True):
+        if library_of_frame(part) is None:
+            raise InputError(
+                f"the members of `{name}` must all be frames with names, or all arrays "
+                f"without; {title} is a {type(part).__name__}",
+                fix="to_numpy",
+            )
+    first = read_frame(parts[0], name)
+    columns = _class_axis(first.dims, class_axis if class_axis < 0 else class_axis - 1)
+    columns %= first.values.ndim
+    members = []
+    for title, part in zip(titles, parts, strict=True):
+        if first.dims is not None and library_of_frame(part) == "xarray":
+            part = part.transpose(*first.dims)  # which says so if dimensions differ
+        x, labels, _ = read_frame(part, name)
+        for axis, (wanted, given) in enumerate(zip(first.labels, labels, strict=False)):
+            if axis == columns:
+                order = _class_order(wanted, given, name, titles[0], title)
+            else:
+                owners = f"{titles[0]} of `{name}`", f"{title} of `{name}`"
+                order = row_order(wanted, given, *owners)
+            x = x if order is None else np.take(x, order, axis=axis)
+        if x.shape != first.values.shape:
+            raise InputError(
+                f"the members of `{name}` must have the same shape; {titles[0]} has "
+                f"{first.values.shape} and {title} {x.shape}"
+            )
+        members.append(x)
+    dims = None if first.dims is None else ("member", *first.dims)
+    # sums are added up in the order of memory, which pandas has by column
+    return Labeled(np.ascontiguousarray(np.stack(members)), (None, *first.labels), dims)
+
+
+def _class_order(
+    wanted_labels: Any, given_labels: Any, name: str, first: str, other: str
+) -> list[int] | None:
+    """Where in ``given`` the classes ``wanted`` are; ``None``: there already."""
+    wanted, given = _class_labels(wanted_labels, name), _class_labels(given_labels, name)
+    if wanted is None or given is None or wanted == given:
+        return None
+    for names, others, one, another in (
+        (given, wanted, other, first),
+        (wanted, given, first, other),
+    ):
+        alone = [word for word in names if word not in others]
+        if alone:
+            meant = did_you_mean(alone[0], others)
+            raise InputError(
+                f"the members of `{name}` must have the same classes; {one} has "
+                f"{alone[0]!r}, {another} has not: {listed(others)}{meant}",
+                fix=None if meant else "rename",
+            )
+    return [given.index(word) for word in wanted]
+
+
+def _check_columns(values: np.ndarray, names: Sequence[str], name: str) -> None:
+    """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is
+    needed for rows that sum to 1.
+    """
+    if values.dtype.kind not in "biuf" or not values.size:
+        return
+    suspects = []
+    for k, word in enumerate(names):
+        if may_be_no_class(word, whole=True):
+            column = values[..., k]
+            if may_be_no_class(word, whole=bool(np.all(column == np.floor(column)))):
+                suspects.append(k)
+    if not suspects:
+        return
+    sums = values.sum(axis=-1, dtype=float)
+    others = sums - values[..., suspects].sum(axis=-1, dtype=float)
+    # 1e-2: also rounded probabilities; a column of zeros, such as a fold, is not needed
+    if np.all(np.abs(sums - 1) <= 1e-2) and np.any(np.abs(others - 1) > 1e-9):
+        return
+    raise InputError(
+        f"`{name}` has a column {names[suspects[0]]!r}, which by its name is no class",
+        fix="no_class",
+        column=names[suspects[0]],
+    )

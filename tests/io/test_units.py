@@ -1,0 +1,78 @@
+"""Probabilities, rounded ones, and logits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from command_line import run
+from small_tables import PROBS, RNG, save
+
+
+@pytest.mark.parametrize("name", ["p.npz", "p.csv", "logits.npz", "logits.csv"])
+def test_probabilities_are_not_read_as_logits(name: str, tmp_path) -> None:
+    if name.endswith(".npz"):
+        np.savez(tmp_path / name, **{"logits" if name.startswith("logits") else "probs": PROBS})
+    elif name == "p.csv":
+        save(tmp_path / name)
+    else:
+        save(tmp_path / name)
+        (tmp_path / name).write_text(
+            (tmp_path / name).read_text().replace("cat,dog,eel", "logit_cat,logit_dog,logit_eel")
+        )
+    with pytest.raises(
+        ValueError,
+        match=(
+            "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like "
+            "probabilities"
+        ),
+    ):
+        lw.load_predictions(tmp_path / name, logits=not name.startswith("logits"))
+    result = run(
+        "quantify",
+        tmp_path / name,
+        *([] if name.startswith("logits") else ["--logits"]),
+        "-o",
+        tmp_path / "u.npz",
+    )
+    assert result.exit_code == 2
+    assert "like probabilities" in result.output
+
+
+@pytest.mark.parametrize(("classes", "decimals"), [(3, 2), (3, 1), (10, 2), (40, 2)])
+def test_rounded_probabilities_are_not_read_as_logits(
+    classes: int, decimals: int, tmp_path
+) -> None:
+    probs = np.random.default_rng(1).dirichlet(np.ones(classes), 100).round(decimals)
+    probs[0] = 0  # a damaged row
+    rows = [",".join(f"{x:.{decimals}f}" for x in row) for row in probs]
+    (tmp_path / "p.csv").write_text("\n".join([",".join(f"c{k}" for k in range(classes)), *rows]))
+    with pytest.raises(
+        lw.InputError, match="these lie between 0 and 1 and sum to 1, like probabilities"
+    ):
+        lw.load_predictions(tmp_path / "p.csv", logits=True)
+
+
+@pytest.mark.parametrize("largest", [1, 3])
+def test_small_logits_are_logits(largest: float, tmp_path) -> None:
+    logits = np.random.default_rng(2).uniform(0, largest, (2, 50, 3))
+    np.save(tmp_path / "p.npy", logits)
+    np.testing.assert_array_equal(
+        lw.load_predictions(tmp_path / "p.npy", logits=True).logits, logits
+    )
+
+
+def test_one_decimal_is_singular(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("cat,dog,eel\n0.3,0.3,0.3\n0.1,0.2,0.7\n")
+    note = (
+        "probabilities rounded to 1 decimal: rows summed to between 0.9 and 1.0, and were divided "
+        "by their sums"
+    )
+    assert note in lw.load_predictions(tmp_path / "p.csv").notes
+
+
+def test_logits_of_labels_that_look_like_probabilities_are_noted(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", logits=RNG.random((2, 6, 3)))
+    with pytest.warns(UserWarning, match="`logits` lie between 0 and 1, like probabilities"):
+        lw.load_predictions(tmp_path / "p.npz", multilabel=True)
