@@ -57,8 +57,8 @@ def command(
       labelwise quantify huge.npy -o uncertainty.parquet --memory 2GB
     """
     from ..decomposition import PARTS
+    from ..io.packing import FORMATS
     from ..io.quantify import quantify
-    from ..io.staging import FORMATS
 
     suffix = predictions.files[0].suffix
     output = output or predictions.beside(f"-uncertainty{suffix if suffix in FORMATS else '.npz'}")
