@@ -7,9 +7,10 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from math import fsum, prod
 from pathlib import Path
 from typing import IO, Any
@@ -22,10 +23,10 @@ from .csv import cell
 __all__ = ["FORMATS", "Blocks", "check_target", "pack"]
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
-CHUNK = 1 << 22
-"""Bytes of a chunk of a .zarr file, before compression."""
 CSV_ROWS = 1 << 14
 """Rows of a .csv file that are turned into text at a time."""
+Extra = dict[str, np.ndarray]
+"""The ``class_names``, and ``ids`` if the rows have any."""
 
 
 @dataclass(frozen=True)
@@ -116,24 +117,20 @@ def check_target(target: Path) -> None:
         )
 
 
-def pack(target: Path, blocks: Blocks, extra: dict[str, np.ndarray]) -> None:
-    """Write all blocks, with ``class_names`` and maybe ``ids``, to a file that replaces
-    ``target``.
-    """
-    if target.suffix == ".zarr":
-        with replacing_folder(target, inside=blocks.folder) as folder:
-            _write_zarr(folder, blocks, **extra)
-        return
-    with replacing(target, inside=blocks.folder) as file:
-        if target.suffix == ".npz":
-            _write_npz(file, blocks, extra)
-        elif target.suffix == ".parquet":
-            _write_parquet(file, blocks, **extra)
-        else:
-            _write_csv(file, blocks, **extra)
+def pack(target: Path, blocks: Blocks, extra: Extra) -> None:
+    """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``."""
+    write: Callable[[Any, Blocks, Extra], None] = {
+        ".npz": _write_npz,
+        ".zarr": _write_zarr,
+        ".parquet": _write_parquet,
+        ".csv": _write_csv,
+    }[target.suffix]
+    opened = replacing_folder if target.suffix == ".zarr" else replacing
+    with opened(target, inside=blocks.folder) as new:
+        write(new, blocks, extra)
 
 
-def _write_npz(file: IO[bytes], blocks: Blocks, extra: dict[str, np.ndarray]) -> None:
+def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     def entry(name: str) -> IO[bytes]:  # its date is always the same: equal results, equal bytes
         return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
 
@@ -155,79 +152,70 @@ def _write_npz(file: IO[bytes], blocks: Blocks, extra: dict[str, np.ndarray]) ->
                 np.lib.format.write_array(out, values, allow_pickle=False)
 
 
-def _write_zarr(
-    folder: Path, blocks: Blocks, class_names: np.ndarray, ids: np.ndarray | None = None
-) -> None:
-    """With the names of the axes, and the classes as `label`, xarray.open_zarr gives what
-    `to_xarray` gives.
+def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
+    """A chunk for each block. With the names of the axes, and the classes as `label`,
+    xarray.open_zarr gives what `to_xarray` gives.
     """
     import zarr
 
     group = zarr.open_group(str(folder), mode="w", zarr_format=3)
-    group.attrs["class_names"] = class_names.tolist()
-
-    def create(
-        name: str, shape: tuple[int, ...], dtype: Any, axes: tuple[str, ...], **how: Any
-    ) -> Any:
-        return group.create_array(name, shape=shape, dtype=dtype, dimension_names=axes, **how)
-
+    group.attrs["class_names"] = extra["class_names"].tolist()
     for name, row in blocks.columns.items():
         axes = blocks.axes_of(name)
         at = axes.index("instance")
-        row_size = prod(row) * blocks.dtype.itemsize
-        chunk = min(blocks.rows, max(blocks.n, 1), CHUNK // max(row_size, 1) + 1)
-        shape, chunks = ((*row[:at], n, *row[at:]) for n in (blocks.n, chunk))
-        array = create(name, shape, blocks.dtype, axes, chunks=chunks)
+        rows = blocks.span(0).stop or 1
+        array = group.create_array(
+            name,
+            shape=(*row[:at], blocks.n, *row[at:]),
+            chunks=(*row[:at], rows, *row[at:]),
+            dtype=blocks.dtype,
+            dimension_names=axes,
+        )
         for i in range(len(blocks)):
             place = (slice(None),) * at + (blocks.span(i),)
             array[place] = np.moveaxis(blocks.read(name, i), 0, at)
-    # text of a fixed width has no specification in version 3
-    create("label", class_names.shape, str, ("label",))[:] = class_names
-    if ids is not None:
-        dtype = str if ids.dtype.kind == "U" else ids.dtype
-        create("ids", ids.shape, dtype, ("instance",))[:] = ids
+    for name, values in extra.items():
+        # text of a fixed width has no specification in version 3
+        dtype = str if values.dtype.kind == "U" else values.dtype
+        coordinate, axis = ("ids", "instance") if name == "ids" else ("label", "label")
+        array = group.create_array(
+            coordinate, shape=values.shape, dtype=dtype, dimension_names=(axis,)
+        )
+        array[:] = values
 
 
-def _tables(
-    blocks: Blocks, class_names: np.ndarray, ids: np.ndarray | None
-) -> Iterator[dict[str, np.ndarray]]:
+def _tables(blocks: Blocks, extra: Extra) -> Iterator[dict[str, np.ndarray]]:
     """The blocks as columns, one for each class: ``log_total.melanoma``."""
     for i in range(len(blocks)):
-        table = {} if ids is None else {"ids": ids[blocks.span(i)]}
+        table = {"ids": extra["ids"][blocks.span(i)]} if "ids" in extra else {}
         for name, row in blocks.columns.items():
             values = blocks.read(name, i)
             if row:
-                parts = np.ascontiguousarray(values.T)
-                table |= {f"{name}.{c}": x for c, x in zip(class_names, parts, strict=True)}
+                by_class = zip(extra["class_names"], np.ascontiguousarray(values.T), strict=True)
+                table |= {f"{name}.{label}": column for label, column in by_class}
             else:
                 table[name] = values
         yield table
 
 
-def _write_parquet(
-    file: IO[bytes], blocks: Blocks, class_names: np.ndarray, ids: np.ndarray | None = None
-) -> None:
+def _write_parquet(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    writer = None
-    for columns in _tables(blocks, class_names, ids):
-        table = pa.table(columns)
-        # Hardly any number comes twice: a dictionary of them takes most of the time and makes the
-        # file larger.
-        writer = writer or pq.ParquetWriter(file, table.schema, use_dictionary=["ids"])
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+    tables = map(pa.table, _tables(blocks, extra))
+    first = next(tables)
+    # Hardly any number comes twice: a dictionary of them takes most of the time and makes the file
+    # larger.
+    with pq.ParquetWriter(file, first.schema, use_dictionary=["ids"]) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
-def _write_csv(
-    file: IO[bytes], blocks: Blocks, class_names: np.ndarray, ids: np.ndarray | None = None
-) -> None:
+def _write_csv(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     # half of a surrogate pair has no place in a file
     text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
     writer = csv.writer(text)
-    for i, table in enumerate(_tables(blocks, class_names, ids)):
+    for i, table in enumerate(_tables(blocks, extra)):
         if i == 0:
             writer.writerow([cell(name) for name in table])
         for start in range(0, blocks.rows, CSV_ROWS):

@@ -38,6 +38,8 @@ __all__ = ["Quantified", "parse_memory", "quantify"]
 
 CONNECT_SECONDS = 6
 """How long to wait for a Dask scheduler."""
+ATTEMPTS = 10
+"""How often to start again when blocks vanish: each time an equal job must have finished."""
 SAMPLES, SAMPLE = 32, 4096
 """How many files of the input are sampled, and at how many places; how many bytes there."""
 Progress = Callable[[int, int], None]
@@ -125,19 +127,16 @@ def quantify(
         raise ValueError(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
-    place = final_place(target).absolute()  # of a link: blocks go where the results will be
     check_target(target)
     chosen = _named(losses)
-    if not chosen:
-        raise ValueError("`losses` must name at least one loss")
     files = _all_files(read)
-    before = _content(files)
+    content = _content(files)
     options["memory"] = budget
     predictions = load_predictions(source, **options)
     grid = _grid(predictions)
-    if len(grid.shape) > 1 and place.suffix in (".csv", ".parquet"):
+    if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
-            f"{place.suffix} is a table with a row for each case; write predictions of shape "
+            f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
     columns: dict[str, tuple[int, ...]] = {}
@@ -145,21 +144,22 @@ def quantify(
         if labelwise:
             columns |= {f"{name}_{part}": grid.row_shape(predictions.n_classes) for part in PARTS}
         columns |= {f"{name}_sum_{part}": grid.shape[1:] for part in PARTS}
-    settings = {
-        "version": __version__,
-        "options": {k: x for k, x in options.items() if k not in ("labels", "class_names")},
-        "names": predictions.names,
-        "multilabel": predictions.multilabel,
-        "losses": {name: _identity(loss) for name, loss in chosen.items()},
-        "columns": columns,
-        "input": before,
-        # a copy can keep size and time of what it replaces, but not this
-        "changed": [file.stat().st_ctime_ns for file in files],
-    }
+    settings = (
+        __version__,
+        {key: x for key, x in options.items() if key not in ("labels", "class_names")},
+        predictions.names,
+        predictions.multilabel,
+        [_identity(loss) for loss in chosen.values()],
+        columns,
+        content,
+        # a copy can keep the size and the time of what it replaces, but not this
+        [file.stat().st_ctime_ns for file in files],
+    )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
     dtype = np.dtype(np.float64 if predictions.dtype == np.float64 else np.float32)
     row_size = 3 * prod(predictions.shape) // max(grid.shape[0], 1) * predictions.dtype.itemsize
     row_size += sum(map(prod, columns.values())) * dtype.itemsize
+    place = final_place(target).absolute()  # of a link: blocks go where the results will be
     blocks = Blocks(
         place.with_name(f"{place.name}.{fingerprint}.partial"),
         columns,
@@ -172,33 +172,38 @@ def quantify(
     work: Work = partial(map, partial(_compute, predictions, chosen, blocks))
     if scheduler is not None:
         opened = [os.path.realpath(one) for one in sources]
-        work = partial(
-            _on_cluster, scheduler, partial(_open_and_compute, opened, options, chosen, blocks)
-        )
+        task = partial(_open_and_compute, opened, options, chosen, blocks)
+        work = partial(_on_cluster, scheduler, task)
     extra = {"class_names": np.asarray(predictions.names)}
-    if grid.ids is not None:
-        extra["ids"] = grid.ids
+    ids = predictions.ids if predictions.grid is None else grid.ids
+    if ids is not None:
+        extra["ids"] = np.asanyarray(ids[: blocks.n])
+
+    def attempt() -> dict[str, dict[str, float]]:
+        """Compute what is missing and pack everything; the means of the sums."""
+        _fill(blocks, work, progress)
+        if _content(files) != content:
+            raise InputError(
+                f"{_name_of(predictions)} changed while it was read; run quantify again"
+            )
+        means = {name: [blocks.mean(f"{name}_sum_{part}") for part in PARTS] for name in chosen}
+        pack(place, blocks, extra)
+        return {name: dict(zip(PARTS, x, strict=True)) for name, x in means.items()}
+
     try:
-        while True:
-            _fill(blocks, work, progress)
-            if _content(files) != before:
-                raise InputError(
-                    f"{_name_of(predictions)} changed while it was read; run quantify again"
-                )
+        for left in reversed(range(ATTEMPTS)):
             try:
-                means = {
-                    name: {part: blocks.mean(f"{name}_sum_{part}") for part in PARTS}
-                    for name in chosen
-                }
-                pack(place, blocks, extra)
+                means = attempt()
                 break
-            except FileNotFoundError:
-                if not blocks.missing():
+            except FileNotFoundError:  # it may be that an equal job has finished, and removed them
+                if not left:
                     raise
-                # else an equal job has finished and removed the blocks: compute them once more
     except (ValueError, TypeError):  # the input must change, and then the blocks are of no use
         shutil.rmtree(blocks.folder, ignore_errors=True)
         raise
+    finally:
+        with suppress(OSError):
+            blocks.folder.rmdir()  # if it is empty
     for path in place.parent.iterdir():
         if re.fullmatch(re.escape(place.name) + r"\.[0-9a-f]{16}\.partial", path.name):
             shutil.rmtree(path, ignore_errors=True)
@@ -220,10 +225,9 @@ def _content(files: Sequence[Path]) -> str:
         status = file.stat()
         digest.update(repr((str(file), status.st_size, status.st_mtime_ns)).encode())
     for file in files[:SAMPLES]:
+        last = max(0, file.stat().st_size - SAMPLE)
         with file.open("rb") as opened:
-            for position in np.linspace(
-                0, max(0, file.stat().st_size - SAMPLE), SAMPLES, dtype=int
-            ):
+            for position in np.linspace(0, last, SAMPLES, dtype=int):
                 opened.seek(position)
                 digest.update(opened.read(SAMPLE))
     return digest.hexdigest()
@@ -231,11 +235,7 @@ def _content(files: Sequence[Path]) -> str:
 
 def _grid(predictions: Predictions) -> Grid:
     """The axes of instances; of plain predictions, one."""
-    if predictions.grid is not None:
-        return predictions.grid
-    n = len(predictions)
-    ids = None if predictions.ids is None else np.asanyarray(predictions.ids[:n])
-    return Grid((n,), 1, ids)
+    return predictions.grid or Grid((len(predictions),), 1)
 
 
 def _name_of(predictions: Predictions) -> str:
@@ -244,27 +244,16 @@ def _name_of(predictions: Predictions) -> str:
 
 def _fill(blocks: Blocks, work: Work, progress: Progress | None) -> None:
     """Compute the missing blocks."""
-    while True:
-        try:  # for nobody else's eyes: the results may replace a private file
-            blocks.folder.mkdir(0o700, exist_ok=True)
-        except OSError as error:
-            raise type(error)(
-                error.errno, f"cannot write in {str(blocks.folder.parent)!r}: {error.strerror}"
-            ) from error
-        missing = blocks.missing()
-        if not missing:
-            return
-        try:
-            for done, _ in enumerate(work(missing), len(blocks) - len(missing) + 1):
-                if progress is not None:
-                    progress(min(done * blocks.rows, blocks.n), blocks.n)
-        except FileNotFoundError:
-            if blocks.folder.is_dir():
-                raise
-            # else an equal job has finished and removed it
-        finally:
-            with suppress(OSError):
-                blocks.folder.rmdir()  # if it is empty
+    try:  # for nobody else's eyes: the results may replace a private file
+        blocks.folder.mkdir(0o700, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            error.errno, f"cannot write in {str(blocks.folder.parent)!r}: {error.strerror}"
+        ) from error
+    missing = blocks.missing()
+    for done, _ in enumerate(work(missing), len(blocks) - len(missing) + 1):
+        if progress is not None:
+            progress(min(done * blocks.rows, blocks.n), blocks.n)
 
 
 def _compute(predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, i: int) -> None:
@@ -354,6 +343,8 @@ def _named(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
             number += 1
             name = f"{plain}_{number}"
         chosen[name] = loss
+    if not chosen:
+        raise ValueError("`losses` must name at least one loss")
     return chosen
 
 
