@@ -28,7 +28,7 @@ help:
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
 	@echo "make bench-processors   its section on other processors: each kernel, and the plainest instructions of the libraries"
-	@echo "make fuzz    20,000 damaged files for all readers (about ten minutes); ARGS=\"--seed 1 --files 2000 --only zarr\""
+	@echo "make fuzz    20,000 damaged predictions, costs and events; ARGS=\"--seed 1 --files 2000 --only csv\""
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("labelwise needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
