@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
@@ -31,7 +31,8 @@ Extra = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Blocks:
-    """Results of ``n`` rows in a folder, so many ``rows`` to a block, with a file for each column.
+    """Results of ``n`` rows in a folder, so many ``rows`` to a file: the columns one after another,
+    as plain numbers.
 
     Files are there whole or not at all. So a job that was interrupted finds what it has finished,
     and equal jobs may write side by side.
@@ -57,18 +58,14 @@ class Blocks:
 
     def missing(self) -> list[int]:
         """The blocks that are still to be computed."""
-        return [
-            i
-            for i in range(len(self))
-            if not all(self._path(name, i).is_file() for name in self.columns)
-        ]
+        return [i for i in range(len(self)) if not self._path(i).is_file()]
 
     def write(self, i: int, results: dict[str, np.ndarray]) -> None:
         """Keep the results of block ``i``."""
         try:
-            for name in self.columns:
-                with replacing(self._path(name, i)) as file:
-                    np.save(file, results[name].astype(self.dtype, copy=False))
+            with replacing(self._path(i)) as file:
+                for name in self.columns:
+                    np.ascontiguousarray(results[name], self.dtype).tofile(file)
         except FileNotFoundError:
             raise
         except OSError as error:  # most likely a full disk
@@ -78,9 +75,16 @@ class Blocks:
             ) from error
 
     def read(self, name: str, i: int) -> np.ndarray:
-        """A column of block ``i``, mapped."""
-        column: np.ndarray = np.load(self._path(name, i), mmap_mode="r")
-        return column
+        """A column of block ``i``."""
+        span, before = self.span(i), 0
+        n = span.stop - span.start
+        for other, row in self.columns.items():
+            if other == name:
+                break
+            before += n * prod(row)
+        offset = before * self.dtype.itemsize
+        values = np.fromfile(self._path(i), self.dtype, n * prod(row), offset=offset)
+        return values.reshape(n, *row)
 
     def mean(self, name: str) -> float:
         """The mean of a column over all rows."""
@@ -92,8 +96,8 @@ class Blocks:
         labelwise = len(self.columns[name]) + 1 == len(self.axes)
         return self.axes if labelwise else tuple(axis for axis in self.axes if axis != "label")
 
-    def _path(self, name: str, i: int) -> Path:
-        return self.folder / f"{name}.{i}.npy"
+    def _path(self, i: int) -> Path:
+        return self.folder / str(i)
 
 
 def check_target(target: Path) -> None:
@@ -119,15 +123,13 @@ def check_target(target: Path) -> None:
 
 def pack(target: Path, blocks: Blocks, extra: Extra) -> None:
     """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``."""
-    write: Callable[[Any, Blocks, Extra], None] = {
-        ".npz": _write_npz,
-        ".zarr": _write_zarr,
-        ".parquet": _write_parquet,
-        ".csv": _write_csv,
-    }[target.suffix]
-    opened = replacing_folder if target.suffix == ".zarr" else replacing
-    with opened(target, inside=blocks.folder) as new:
-        write(new, blocks, extra)
+    if target.suffix == ".zarr":
+        with replacing_folder(target, inside=blocks.folder) as folder:
+            _write_zarr(folder, blocks, extra)
+        return
+    write = {".npz": _write_npz, ".parquet": _write_parquet, ".csv": _write_csv}[target.suffix]
+    with replacing(target, inside=blocks.folder) as file:
+        write(file, blocks, extra)
 
 
 def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:

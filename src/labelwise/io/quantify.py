@@ -133,21 +133,22 @@ def quantify(
     content = _content(files)
     options["memory"] = budget
     predictions = load_predictions(source, **options)
-    grid = _grid(predictions)
+    grid, shape, names = _grid(predictions), predictions.shape, predictions.names
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
+    row = grid.row_shape(shape[-1])
     columns: dict[str, tuple[int, ...]] = {}
-    for name in chosen:
+    for loss in chosen:
         if labelwise:
-            columns |= {f"{name}_{part}": grid.row_shape(predictions.n_classes) for part in PARTS}
-        columns |= {f"{name}_sum_{part}": grid.shape[1:] for part in PARTS}
+            columns |= {f"{loss}_{part}": row for part in PARTS}
+        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
     settings = (
         __version__,
         {key: x for key, x in options.items() if key not in ("labels", "class_names")},
-        predictions.names,
+        names,
         predictions.multilabel,
         [_identity(loss) for loss in chosen.values()],
         columns,
@@ -156,8 +157,9 @@ def quantify(
         [file.stat().st_ctime_ns for file in files],
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    dtype = np.dtype(np.float64 if predictions.dtype == np.float64 else np.float32)
-    row_size = 3 * prod(predictions.shape) // max(grid.shape[0], 1) * predictions.dtype.itemsize
+    read_as = predictions.dtype
+    dtype = np.dtype(np.float64 if read_as == np.float64 else np.float32)
+    row_size = 3 * prod(shape) // max(grid.shape[0], 1) * read_as.itemsize
     row_size += sum(map(prod, columns.values())) * dtype.itemsize
     place = final_place(target).absolute()  # of a link: blocks go where the results will be
     blocks = Blocks(
@@ -174,7 +176,7 @@ def quantify(
         opened = [os.path.realpath(one) for one in sources]
         task = partial(_open_and_compute, opened, options, chosen, blocks)
         work = partial(_on_cluster, scheduler, task)
-    extra = {"class_names": np.asarray(predictions.names)}
+    extra = {"class_names": np.asarray(names)}
     ids = predictions.ids if predictions.grid is None else grid.ids
     if ids is not None:
         extra["ids"] = np.asanyarray(ids[: blocks.n])
@@ -207,7 +209,7 @@ def quantify(
     for path in place.parent.iterdir():
         if re.fullmatch(re.escape(place.name) + r"\.[0-9a-f]{16}\.partial", path.name):
             shutil.rmtree(path, ignore_errors=True)
-    return Quantified(target, predictions.shape, len(blocks), computed, means, predictions.notes)
+    return Quantified(target, shape, len(blocks), computed, means, predictions.notes)
 
 
 def _all_files(paths: Iterable[Path]) -> list[Path]:
