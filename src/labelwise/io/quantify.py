@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from glob import escape
 from math import prod
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -133,18 +134,13 @@ def quantify(
     content = _content(files)
     options["memory"] = budget
     predictions = load_predictions(source, **options)
-    grid, shape, names = _grid(predictions), predictions.shape, predictions.names
+    grid, names = _grid(predictions), predictions.names
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    row = grid.row_shape(shape[-1])
-    columns: dict[str, tuple[int, ...]] = {}
-    for loss in chosen:
-        if labelwise:
-            columns |= {f"{loss}_{part}": row for part in PARTS}
-        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
+    columns = _columns(grid, chosen, len(names), labelwise)
     settings = (
         __version__,
         {key: x for key, x in options.items() if key not in ("labels", "class_names")},
@@ -157,17 +153,17 @@ def quantify(
         [file.stat().st_ctime_ns for file in files],
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    read_as = predictions.dtype
-    dtype = np.dtype(np.float64 if read_as == np.float64 else np.float32)
-    row_size = 3 * prod(shape) // max(grid.shape[0], 1) * read_as.itemsize
-    row_size += sum(map(prod, columns.values())) * dtype.itemsize
     place = final_place(target).absolute()  # of a link: blocks go where the results will be
+    n, shape, given = grid.shape[0], predictions.shape, predictions.dtype
+    dtype = np.dtype(np.float64 if given == np.float64 else np.float32)
+    row_size = 3 * prod(shape) // max(n, 1) * given.itemsize
+    row_size += sum(map(prod, columns.values())) * dtype.itemsize
     blocks = Blocks(
         place.with_name(f"{place.name}.{fingerprint}.partial"),
         columns,
         grid.dimension_names,
         dtype,
-        n=grid.shape[0],
+        n,
         rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),
     )
     computed = len(blocks.missing())
@@ -206,10 +202,23 @@ def quantify(
     finally:
         with suppress(OSError):
             blocks.folder.rmdir()  # if it is empty
-    for path in place.parent.iterdir():
-        if re.fullmatch(re.escape(place.name) + r"\.[0-9a-f]{16}\.partial", path.name):
-            shutil.rmtree(path, ignore_errors=True)
+    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial"
+    for folder in place.parent.glob(of_any_job):
+        shutil.rmtree(folder, ignore_errors=True)
     return Quantified(target, shape, len(blocks), computed, means, predictions.notes)
+
+
+def _columns(
+    grid: Grid, losses: Iterable[str], n_classes: int, labelwise: bool
+) -> dict[str, tuple[int, ...]]:
+    """The results by name, each with the shape of a row."""
+    row = grid.row_shape(n_classes)
+    columns: dict[str, tuple[int, ...]] = {}
+    for loss in losses:
+        if labelwise:
+            columns |= {f"{loss}_{part}": row for part in PARTS}
+        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
+    return columns
 
 
 def _all_files(paths: Iterable[Path]) -> list[Path]:
