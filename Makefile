@@ -27,7 +27,7 @@ help:
 	@echo "make dist    source distributions and wheels of both packages in dist/, checked: contents, tags, sizes, tests, an installation"
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine); ARGS=--processors: each kernel"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
-	@echo "make fuzz    20,000 damaged files for all readers (about ten minutes); ARGS=\"--seed 1 --files 2000 --only zarr\""
+	@echo "make fuzz    20,000 damaged predictions, costs and events; ARGS=\"--seed 1 --files 2000 --only csv\""
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("labelwise needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'

@@ -22,8 +22,8 @@ terminal. In CSV files, text that a spreadsheet would interpret as a formula (be
 apostrophe; numbers are not. Files are in UTF-8; on a terminal of another encoding, characters that it lacks are printed as look-alikes or escaped.
 
 Files are written atomically, so no output is ever incomplete. A file that is replaced keeps its mode, and a symbolic link its target. An output that
-the command also reads, under whatever name, is refused before any work is done. A second process that would write the same output
-of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
+the command also reads, under whatever name, is refused before any work is done. Of several processes that write the same output, the last to finish
+wins; only a second `labelwise-lab train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
 formats of `docs/formats.md`; several files are the members.
 """  # noqa: E501
 

@@ -744,7 +744,7 @@ def test_mistakes_with_costs(
 @pytest.mark.parametrize("suffix", [".parquet", ".zarr"])
 def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) -> None:
     npz()(tmp_path)
-    monkeypatch.setattr("labelwise.io.staging.find_spec", lambda name: None)
+    monkeypatch.setattr("labelwise.io.packing.find_spec", lambda name: None)
     result = CliRunner().invoke(
         main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / f"u{suffix}")]
     )

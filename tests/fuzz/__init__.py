@@ -1,1 +1,1 @@
-"""Mutated files for every reader: `make fuzz`."""
+"""Damaged files for what labelwise reads by itself: `make fuzz`."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from labelwise.io import atomic, save_predictions
+from labelwise.io import save_predictions
 from labelwise.io.atomic import replacing, replacing_folder, write_file
 from labelwise.io.quantify import quantify
 
@@ -26,31 +26,68 @@ def test_failed_write_keeps_the_old_file(tmp_path):
     assert os.listdir(tmp_path) == ["p.npz"]
 
 
-KILLED = """
-import os, pathlib, signal, sys
-from labelwise.io import atomic
-path = pathlib.Path(sys.argv[2])
-with getattr(atomic, sys.argv[1])(path) as new:
-    (new / "part").touch() if sys.argv[1] == "replacing_folder" else new.write(b"half")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+def test_the_last_to_finish_wins_and_nothing_else_is_left(tmp_path):
+    path = tmp_path / "p.txt"
+    with replacing(path) as first:
+        first.write(b"first, and longer")
+        with replacing(path) as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first, and longer"
+    assert os.listdir(tmp_path) == ["p.txt"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="leftovers are not told from live files there")
-@pytest.mark.parametrize("kind", ["replacing", "replacing_folder"])
-def test_leftovers_of_a_killed_process_go_and_files_of_a_live_one_stay(kind: str, tmp_path):
-    path = tmp_path / "p.npz"
-    (tmp_path / ".p.npz.mine.labelwise.tmp").touch()
-    (tmp_path / ".p.npz.b.abcdefgh.labelwise.tmp").touch()  # of another target
-    kept = set(os.listdir(tmp_path))
-    subprocess.run([sys.executable, "-c", KILLED, kind, str(path)], check=False)
-    assert len(set(os.listdir(tmp_path)) - kept) == 1
-    write = getattr(atomic, kind)
-    with write(path):
-        (live,) = set(os.listdir(tmp_path)) - kept  # the killed one's is gone
-        with write(path):
-            assert live in os.listdir(tmp_path)
-    assert set(os.listdir(tmp_path)) - kept == {"p.npz"}
+def store(folder, name: str) -> None:
+    (folder / name).touch()
+
+
+def test_a_folder_is_swapped_also_when_another_process_has_just_put_its_own(tmp_path):
+    path, work = tmp_path / "p.zarr", tmp_path / "work"
+    work.mkdir()
+    with replacing_folder(path, inside=work) as first:
+        store(first, "first")
+        with replacing_folder(path, inside=work) as second:
+            store(second, "second")
+        assert os.listdir(path) == ["second"]
+    assert os.listdir(path) == ["first"]
+    assert os.listdir(work) == []
+
+
+def test_a_folder_put_there_between_the_two_renames_is_replaced_too(tmp_path, monkeypatch):
+    path, rename = tmp_path / "p.zarr", Path.rename
+    path.mkdir()
+    raced = []
+
+    def slow(old, new):
+        if new == path and not raced:  # ours has been set aside, and now there is another's
+            raced.append(old)
+            path.mkdir()
+            store(path, "another's")
+        return rename(old, new)
+
+    monkeypatch.setattr(Path, "rename", slow)
+    with replacing_folder(path, inside=tmp_path) as new:
+        store(new, "ours")
+    assert raced
+    assert os.listdir(path) == ["ours"]
+    assert os.listdir(tmp_path) == ["p.zarr"]
+
+
+def test_a_folder_that_cannot_be_put_in_its_place_leaves_the_old_one(tmp_path, monkeypatch):
+    path, rename = tmp_path / "p.zarr", Path.rename
+    path.mkdir()
+    store(path, "old")
+
+    def interrupted(old, new):
+        if new == path and old.name == "new":
+            raise KeyboardInterrupt
+        return rename(old, new)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), replacing_folder(path, inside=tmp_path):
+        pass
+    assert os.listdir(path) == ["old"]
+    assert os.listdir(tmp_path) == ["p.zarr"]
 
 
 def mode(path) -> int:
@@ -78,7 +115,7 @@ def test_modes_are_kept_and_new_files_follow_the_umask(umask, tmp_path):
         path = tmp_path / name
         if name != "new.zarr":
             path.mkdir(0o700)
-        with replacing_folder(path) as new:
+        with replacing_folder(path, inside=tmp_path) as new:
             (new / "part").touch()
         assert mode(path) == {"private.zarr": 0o700, "new.zarr": 0o750}[name]
 
@@ -103,7 +140,7 @@ def test_a_link_stays_and_its_target_is_updated(tmp_path):
     folder.mkdir()
     (folder / "old").touch()
     to_folder.symlink_to("store/real.zarr")
-    with replacing_folder(to_folder) as new:
+    with replacing_folder(to_folder, inside=tmp_path) as new:
         (new / "part").touch()
     assert to_folder.is_symlink()
     assert os.listdir(folder) == ["part"]

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import labelwise as lw
 from labelwise.cli import main
+from quantify_cases import interrupt_after
 
 RNG = np.random.default_rng(0)
 PROBS = RNG.dirichlet(np.ones(3), (2, 5, 4, 6))  # members, cases, height, width, classes
@@ -111,21 +112,13 @@ def test_results_in_zarr_are_maps(tmp_path, optional):
     assert u["ids"].values.tolist() == list("vwxyz")
 
 
-def test_an_interrupted_run_resumes(tmp_path, monkeypatch):
-    from labelwise.io import staging
-
+def test_an_interrupted_run_resumes(tmp_path):
     wide = np.tile(FIRST, (1, 1, 1, 20, 20))
-    path, write = saved(tmp_path, ".npy", wide), staging.Staging.write
-
-    def fail_at_third(self, i, parts, checksum):
-        if i == 2:
-            raise KeyboardInterrupt
-        write(self, i, parts, checksum)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(staging.Staging, "write", fail_at_third)
-        with pytest.raises(KeyboardInterrupt):
-            lw.quantify(path, tmp_path / "u.npz", class_axis=2, memory="1MB")
+    path = saved(tmp_path, ".npy", wide)
+    with pytest.raises(KeyboardInterrupt):
+        lw.quantify(
+            path, tmp_path / "u.npz", class_axis=2, memory="1MB", progress=interrupt_after(2)
+        )
     done = lw.quantify(path, tmp_path / "u.npz", class_axis=2, memory="1MB")
     assert (done.blocks, done.computed) == (5, 3)
     with np.load(tmp_path / "u.npz") as file:

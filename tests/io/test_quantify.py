@@ -5,10 +5,8 @@ cluster.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,7 +15,9 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.io import save_predictions
+import labelwise.io.quantify as module
+from labelwise._errors import InputError
+from labelwise.io import Predictions, save_predictions
 from labelwise.io.quantify import parse_memory, quantify
 from quantify_cases import NAMES, interrupt_after, predictions, read, write
 
@@ -40,7 +40,7 @@ def test_formats(source: str, target: str, tmp_path, optional) -> None:
     assert done.means["log"]["total"] == pytest.approx(
         float(lw.decompose(lw.Ensemble(probs)).sum().total.mean()), rel=1e-6
     )
-    assert not (tmp_path / f"out{target}.partial").exists()
+    assert sorted(os.listdir(tmp_path)) == [f"in{source}", f"out{target}"]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
@@ -81,69 +81,27 @@ def test_dirichlet_empty_input_and_ids(tmp_path) -> None:
         assert (tmp_path / target).exists()
 
 
-SCRIPT = """
+RUN = """
 import sys, time
 import labelwise.io.quantify as module
-slow = module._parts
-def parts(*args):
-    time.sleep(0.02)
-    return slow(*args)
-module._parts = parts
+
+compute, pause = module._compute, float(sys.argv[3])
+
+def slow(*args):
+    compute(*args)
+    time.sleep(pause)
+
+module._compute = slow
+print("running", flush=True)
 module.quantify(sys.argv[1], sys.argv[2], memory="1MB")
 """
 
 
-@pytest.mark.parametrize("wait", [3, 11])
-def test_kill_in_the_middle_then_again_gives_the_same_file(wait: int, tmp_path) -> None:
-    np.save(tmp_path / "in.npy", predictions(60_000))
-    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
-    out = tmp_path / "out.npz"
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "in.npy"), str(out)])
-    log = tmp_path / "out.npz.partial" / "done.txt"
-    deadline = time.monotonic() + 60
-    while not (log.exists() and log.read_text().count("\n") >= wait):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not out.exists()
-    done = quantify(tmp_path / "in.npy", out, memory="1MB")
-    assert 0 < done.computed <= done.blocks - wait
-    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
-
-
-PAUSED = """
-import sys
-import labelwise.io.staging as targets
-import labelwise.io.quantify as module
-
-def pausing(function, after):
-    calls = []
-    def pause(*args):
-        calls.append(args)
-        if len(calls) == after:
-            print("paused", flush=True)
-            sys.stdin.readline()
-        return function(*args)
-    return pause
-
-source, target, where = sys.argv[1:]
-if where == "block":
-    module._parts = pausing(module._parts, 3)
-else:  # the result has its temporary file
-    targets.write_npz = pausing(targets.write_npz, 1)
-module.quantify(source, target, memory="1MB")
-"""
-
-
-def paused(source, target, where: str) -> subprocess.Popen:
-    """A process that quantifies and has stopped in the middle, until it reads a line or is
-    killed.
-    """
-    command = [sys.executable, "-c", PAUSED, str(source), str(target), where]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "paused\n"
+def running(source, target, pause: float = 0.0) -> subprocess.Popen:
+    """A process that quantifies, ``pause`` seconds after each block."""
+    command = [sys.executable, "-c", RUN, str(source), str(target), str(pause)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "running\n"
     return process
 
 
@@ -152,69 +110,116 @@ def kill(process: subprocess.Popen) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize(
-    "memory", ["1MB", "2MB"]
-)  # the same job, and another one, which would start over
-def test_only_one_process_writes_an_output(memory: str, tmp_path) -> None:
-    np.save(tmp_path / "in.npy", predictions(20_000))
-    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
-    out = tmp_path / "out.npz"
-    first = paused(tmp_path / "in.npy", out, "block")
-    try:
-        command = [
-            sys.executable,
-            "-m",
-            "labelwise",
-            "quantify",
-            str(tmp_path / "in.npy"),
-            "-o",
-            str(out),
-            "--memory",
-            memory,
-        ]
-        second = subprocess.run(command, capture_output=True, text=True)
-        assert second.returncode == 2
-        holder = (
-            rf"process {first.pid} on {re.escape(socket.gethostname())}, since 2\d\d\d-\d\d-\d\d "
-            r"\d\d:\d\d:\d\d"
-        )
-        assert re.fullmatch(
-            (
-                rf"Error: another process is writing .*out\.npz' \({holder}\); wait for it, or "
-                r"choose another output\n"
-            ),
-            second.stderr,
-        )
-        first.communicate("go on\n")
-    finally:
-        kill(first)
-    assert first.returncode == 0
+def test_killed_at_random_moments_and_started_again_gives_the_same_file(tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(60_000))
+    whole = quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    out, rng = tmp_path / "out.npz", np.random.default_rng(0)
+    for _ in range(10):
+        process = running(tmp_path / "in.npy", out, 0.2)
+        time.sleep(rng.uniform(0, 0.4))
+        kill(process)
+        assert not out.exists()
+    done = quantify(tmp_path / "in.npy", out, memory="1MB")
+    assert 0 < done.computed < done.blocks == 24
+    assert done.means == whole.means
     assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npz", "whole.npz"]
 
 
-@pytest.mark.parametrize("where", ["block", "packing"])
-def test_what_a_killed_process_left_is_removed_at_the_next_start(where: str, tmp_path) -> None:
+def content(path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+def test_killed_while_it_packs_or_swaps(tmp_path, optional) -> None:
+    """What was there before is there, or can be had again; nothing is left of it."""
+    optional("zarr")
+    np.save(tmp_path / "in.npy", predictions(20_000))
+    out = tmp_path / "out.zarr"
+    quantify(tmp_path / "in.npy", out, memory="1MB")
+    whole = content(out)
+    code = """
+import os, pathlib, signal, sys
+from labelwise.io.quantify import quantify
+renames, rename = [], pathlib.Path.rename
+def killed(old, new):
+    renames.append(rename(old, new))
+    if len(renames) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return renames[-1]
+pathlib.Path.rename = killed
+quantify(sys.argv[1], sys.argv[2], memory="1MB")
+"""
+    for moment in "12":  # the old folder is set aside; the new one is there
+        subprocess.run([sys.executable, "-c", code, tmp_path / "in.npy", out, moment], check=False)
+        assert out.exists() == (moment == "2")
+        done = quantify(tmp_path / "in.npy", out, memory="1MB")
+        assert done.computed == 0
+        assert content(out) == whole
+        assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.zarr"]
+
+
+@pytest.mark.parametrize("target", ["out.npz", "out.zarr"])
+def test_equal_jobs_side_by_side_write_the_same_file(target: str, tmp_path, optional) -> None:
+    """Whoever finishes first removes the blocks, also those that the others still need."""
+    optional("zarr")
+    np.save(tmp_path / "in.npy", predictions(20_000))
+    (tmp_path / "whole").mkdir()
+    quantify(tmp_path / "in.npy", tmp_path / "whole" / target, memory="1MB")
+    processes = [running(tmp_path / "in.npy", tmp_path / target, x) for x in (0.05, 0.0, 0.01)]
+    for process in processes:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert content(tmp_path / target) == content(tmp_path / "whole" / target)
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", target, "whole"]
+
+
+def test_blocks_that_vanish_while_they_are_packed_are_computed_again(tmp_path, monkeypatch) -> None:
     np.save(tmp_path / "in.npy", predictions(20_000))
     quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    packed = []
+
+    def pack(target, blocks, extra) -> None:
+        packed.append(target)
+        if len(packed) == 1:
+            shutil.rmtree(blocks.folder)
+        original(target, blocks, extra)
+
+    original = module.pack
+    monkeypatch.setattr(module, "pack", pack)
+    quantify(tmp_path / "in.npy", tmp_path / "out.npz", memory="1MB")
+    assert len(packed) == 2
+    assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_finished_blocks_are_not_read_again_and_other_jobs_do_not_use_them(
+    tmp_path, monkeypatch
+) -> None:
+    np.save(tmp_path / "in.npy", predictions(20_000))
     out = tmp_path / "out.npz"
-    (tmp_path / ".out.npz.mine.tmp").touch()
-    for _ in range(2):
-        kill(paused(tmp_path / "in.npy", out, where))
-    left = set(os.listdir(tmp_path))
-    assert any(name.endswith(".tmp") and "mine" not in name for name in left) == (
-        where == "packing"
-    )
-    during: list[set[str]] = []
-    quantify(
-        tmp_path / "in.npy",
-        out,
-        memory="2MB",
-        progress=lambda done, n: during.append(set(os.listdir(tmp_path))),
-    )
-    assert not [name for name in during[0] & left if name.endswith(".tmp") and "mine" not in name]
-    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
-    assert sorted(os.listdir(tmp_path)) == [".out.npz.mine.tmp", "in.npy", "out.npz", "whole.npz"]
+    with pytest.raises(KeyboardInterrupt):
+        quantify(tmp_path / "in.npy", out, memory="1MB", progress=interrupt_after(7000))
+    (kept,) = tmp_path.glob("out.npz.*.partial")
+    for other in ({"losses": ["squared"]}, {"labelwise": False}, {"memory": "2MB"}):
+        with pytest.raises(KeyboardInterrupt):
+            quantify(
+                tmp_path / "in.npy", out, **({"memory": "1MB"} | other), progress=interrupt_after(1)
+            )
+    assert len(list(tmp_path.glob("out.npz.*.partial"))) == 4
+    spans = []
+
+    def read(self, start, stop):
+        spans.append((start, stop))
+        return original(self, start, stop)
+
+    original = Predictions.read
+    monkeypatch.setattr(Predictions, "read", read)
+    done = quantify(tmp_path / "in.npy", out, memory="1MB")
+    assert (done.blocks, done.computed) == (done.blocks, done.blocks - 3)
+    assert min(spans)[0] >= 7000
+    assert len(spans) == done.computed
+    assert not kept.exists()
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npz"]
 
 
 def replace_keeping_times(new, old) -> None:
@@ -250,35 +255,48 @@ def test_no_result_of_changed_predictions_survives(kind: str, tmp_path, optional
     done = quantify(source, out, memory="1MB")
     quantify(other, tmp_path / "whole.npz", memory="1MB")
     assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
-    assert done.computed == done.blocks - 2  # of three finished blocks, the first had changed
+    assert done.computed == done.blocks
 
 
-def test_changed_weights_are_noticed(tmp_path) -> None:
-    probs = predictions(20_000)
-    weights = np.full((4, 20_000), 0.25)
-    save_predictions(tmp_path / "in.npz", probs=probs, weights=weights)
-    with pytest.raises(KeyboardInterrupt):
-        quantify(
-            tmp_path / "in.npz", tmp_path / "out.npz", memory="1MB", progress=interrupt_after(7000)
-        )
-    times = (tmp_path / "in.npz").stat()
-    weights[:, 3000] = [0.4, 0.3, 0.2, 0.1]
-    save_predictions(tmp_path / "in.npz", probs=probs, weights=weights)
-    os.utime(tmp_path / "in.npz", ns=(times.st_atime_ns, times.st_mtime_ns))
-    done = quantify(tmp_path / "in.npz", tmp_path / "out.npz", memory="1MB")
-    quantify(tmp_path / "in.npz", tmp_path / "whole.npz", memory="1MB")
-    assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
-    assert done.computed == done.blocks - 2
+def test_a_file_that_is_too_new_for_its_time_is_told_by_its_bytes(tmp_path) -> None:
+    """Written twice within a tick of the clock, with the same size."""
+    path = tmp_path / "in.npy"
+    seen = set()
+    for i in (0, 30_000, 59_999):
+        probs = predictions(60_000)
+        probs[:, i] = [0.5, 0.25, 0.25]
+        np.save(path, probs)
+        os.utime(path, ns=(10**18, 10**18))
+        seen.add(module._content([path]))
+    assert len(seen) > 1  # samples: the middle of a large file may be missed
+    assert module._content([path]) in seen
+
+
+def test_predictions_that_change_while_they_are_read_are_refused(tmp_path) -> None:
+    path = tmp_path / "in.npy"
+    np.save(path, predictions(20_000))
+
+    def change(done: int, n: int) -> None:
+        with path.open("r+b") as file:
+            file.seek(-4, os.SEEK_END)
+            file.write(bytes(4))
+
+    with pytest.raises(
+        InputError, match=r"^in\.npy changed while it was read; run quantify again$"
+    ):
+        quantify(path, tmp_path / "out.npz", memory="1MB", progress=change)
+    assert os.listdir(tmp_path) == ["in.npy"]
 
 
 def test_bad_values_are_found_and_nothing_is_written(tmp_path) -> None:
-    probs = predictions(5000)
-    probs[2, 4321, 1] = np.nan
+    probs = predictions(20_000)
+    probs[2, 14_321, 1] = np.nan
     np.save(tmp_path / "in.npy", probs)
     (tmp_path / "out.npz").write_bytes(b"mine")
     with pytest.raises(ValueError, match="NaN"):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz", memory="1MB")
     assert (tmp_path / "out.npz").read_bytes() == b"mine"
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npz"]
 
 
 @pytest.mark.parametrize("target", ["out.npz", "out.parquet"])

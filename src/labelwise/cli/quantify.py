@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
 @click.option("--memory", default="500MB", help="How much to hold at once.")
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute."
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Let the workers of a running Dask scheduler compute; they must see the same files.",
 )
 @json_option("a table")
 def command(
@@ -46,7 +48,7 @@ def command(
     from standard input); several files, or a folder of them, are the members.
 
     The predictions are read a block at a time. After an interruption the same command resumes where
-    it stopped; predictions that have changed meanwhile are computed again. The output holds, for
+    it stopped; if the predictions have changed meanwhile, it starts anew. The output holds, for
     each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their
     sums `LOSS_sum_total` and so on.
 
@@ -57,8 +59,8 @@ def command(
       labelwise quantify huge.npy -o uncertainty.parquet --memory 2GB
     """
     from ..decomposition import PARTS
+    from ..io.packing import FORMATS
     from ..io.quantify import quantify
-    from ..io.staging import FORMATS
 
     suffix = predictions.files[0].suffix
     output = output or predictions.beside(f"-uncertainty{suffix if suffix in FORMATS else '.npz'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from .._errors import InputError
@@ -37,22 +37,17 @@ def refuse_overwriting(
         Before anything is written. A new output is never refused: nothing can be lost.
     """
     output = Path(output)
-    written = _stat(output)
-    if written is None:
+    if not output.exists():
         return
     for given in map(Path, inputs):
-        candidates = (given, *_inside(given)) if replaced else (given,)
-        for path in candidates:
-            status = _stat(path)
-            if status is not None and os.path.samestat(written, status):
+        for path in (given, *given.rglob("*")) if replaced else (given,):
+            if _same(output, path):
                 same = "" if output == path else f", the same as {str(path)!r},"
                 raise InputError(
                     f"{str(output)!r}{same} is read and would be overwritten; choose another output"
                 )
         # Of folders only stores are replaced.
-        if output.suffix == ".zarr" and any(
-            os.path.samestat(written, folder.stat()) for folder in given.resolve().parents
-        ):
+        if output.suffix == ".zarr" and any(_same(output, x) for x in given.resolve().parents):
             raise InputError(
                 f"{str(output)!r} would be overwritten, and with it {str(given)!r}, which is read; "
                 "choose another output"
@@ -69,16 +64,9 @@ def refuse_overwriting_source(output: Path, source: Path | None) -> None:
         refuse_overwriting(output, [source])
 
 
-def _stat(path: Path) -> os.stat_result | None:
-    """What a name stands for; ``None``: nothing, or nothing that can be read."""
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names stand for the same file or folder."""
     try:
-        return path.stat()
-    except OSError:
-        return None
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    """All files and folders below a folder; none below a file."""
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            yield Path(parent, name)
+        return one.samefile(other)
+    except OSError:  # there is none of this name, or none that can be read
+        return False

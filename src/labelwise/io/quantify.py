@@ -4,22 +4,25 @@ an interruption.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shutil
 import warnings
-import zlib
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from glob import escape
 from math import prod
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
@@ -29,16 +32,21 @@ from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
 from .overwriting import refuse_overwriting
-from .predictions import KINDS, Predictions
-from .staging import Columns, Staging, check_can_write, reserved
+from .packing import Blocks, check_target, pack
+from .predictions import Predictions
 
 __all__ = ["Quantified", "parse_memory", "quantify"]
 
 CONNECT_SECONDS = 6
 """How long to wait for a Dask scheduler."""
-Reader = Callable[[], Predictions]
+ATTEMPTS = 10
+"""How often to start again when blocks vanish: each time an equal job must have finished."""
+SAMPLES, SAMPLE = 32, 4096
+"""How many files of the input are sampled, and at how many places; how many bytes there."""
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
+Work = Callable[[list[int]], Iterator[None]]
+"""Computes blocks, and says after each that it is written."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,8 @@ def quantify(
     memory : int or str
         How much to hold at once, in bytes or as ``"2GB"``.
     scheduler : str, optional
-        Address of a running Dask scheduler whose workers can read ``source``; they compute, this
-        process writes.
+        Address of a running Dask scheduler. Its workers read ``source`` and write blocks beside
+        ``target``, so they must see the same files.
     progress : callable, optional
         Called with the numbers of rows done and of all rows.
     **options
@@ -104,227 +112,201 @@ def quantify(
 
     Notes
     -----
-    Finished blocks are kept in the folder ``TARGET.partial`` until the end. The same call after an
-    interruption resumes there and gives the same file: it reads the predictions of finished blocks
-    again and recomputes those that have changed. Only one process at a time can write a file; a
-    second one raises an error that names the first.
+    Finished blocks are kept beside the target, in a folder ``TARGET.….partial`` that is named by a
+    fingerprint of the settings and of the input (sizes, times and samples of its files). The same
+    call after an interruption finds them there and gives the same file; another call, or one with
+    changed input, never uses them. At the end these folders are removed. Processes may write one
+    target at the same time: the last to finish wins.
     """
     target, budget = Path(target), parse_memory(memory)
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    read = [file for one in sources for file in sorted(readable_files(one))]
     labels = options.get("labels")
-    read = [file for one in sources for file in readable_files(one)]
     refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
-    if scheduler is not None and not re.search(
-        r":\d+/?$|^inproc:", scheduler
-    ):  # Dask would leave half a client, which ends in a traceback
+    if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
+        # Dask would leave half a client, which ends in a traceback
         raise ValueError(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
-    place = final_place(
-        target
-    )  # of a link: parts are kept, and others are locked out, where the results will be
-    check_can_write(place)
-    reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
-    stored = load_predictions(source, memory=budget, **options)
+    check_target(target)
     chosen = _named(losses)
-    if not chosen:
-        raise ValueError("`losses` must name at least one loss")
-    grid = stored.grid or Grid(
-        (len(stored),), 1, None if stored.ids is None else np.asanyarray(stored.ids[: len(stored)])
-    )
-    if len(grid.shape) > 1 and place.suffix in (".csv", ".parquet"):
+    files = _all_files(read)
+    content = _content(files)
+    options["memory"] = budget
+    predictions = load_predictions(source, **options)
+    grid, names = _grid(predictions), predictions.names
+    if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
-            f"{place.suffix} is a table with a row for each case; write predictions of shape "
+            f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    columns = _columns(stored, grid, chosen, labelwise)
-    per_row = 3 * prod(stored.shape) // max(grid.shape[0], 1) * stored.dtype.itemsize + sum(
-        prod(row) * dtype.itemsize for row, dtype in columns.values()
+    columns = _columns(grid, chosen, len(names), labelwise)
+    settings = (
+        __version__,
+        {key: x for key, x in options.items() if key not in ("labels", "class_names")},
+        names,
+        predictions.multilabel,
+        [_identity(loss) for loss in chosen.values()],
+        columns,
+        content,
+        # a copy can keep the size and the time of what it replaces, but not this
+        [file.stat().st_ctime_ns for file in files],
     )
-    rows = max(1, min(budget // 2 // max(per_row, 1), 1 << 20))
-    # The predictions themselves are told by the checksums of their blocks: names, sizes and times
-    # can stay while the values change.
-    job = {
-        "kind": stored.kind,
-        "shape": stored.shape,
-        "grid": grid.dimension_names,
-        "dtype": stored.dtype.str,
-        "multilabel": stored.multilabel,
-        "losses": {name: _identity(loss) for name, loss in chosen.items()},
-        "labelwise": labelwise,
-        "rows": rows,
-    }
-    with reserved(place):
-        staging = Staging(place, job, columns, grid.shape[0], rows, grid.dimension_names)
-        computed = _fill(staging, stored, reader, chosen, labelwise, scheduler, progress)
-        means = {
-            name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen
-        }
-        staging.finish({} if grid.ids is None else {"ids": grid.ids}, stored.names)
-    return Quantified(
-        target, stored.shape, -(-grid.shape[0] // rows), computed, means, stored.notes
+    fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
+    place = final_place(target).absolute()  # of a link: blocks go where the results will be
+    n, shape, given = grid.shape[0], predictions.shape, predictions.dtype
+    dtype = np.dtype(np.float64 if given == np.float64 else np.float32)
+    row_size = 3 * prod(shape) // max(n, 1) * given.itemsize
+    row_size += sum(map(prod, columns.values())) * dtype.itemsize
+    blocks = Blocks(
+        place.with_name(f"{place.name}.{fingerprint}.partial"),
+        columns,
+        grid.dimension_names,
+        dtype,
+        n,
+        rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),
     )
+    computed = len(blocks.missing())
+    work: Work = partial(map, partial(_compute, predictions, chosen, blocks))
+    if scheduler is not None:
+        opened = [os.path.realpath(one) for one in sources]
+        task = partial(_open_and_compute, opened, options, chosen, blocks)
+        work = partial(_on_cluster, scheduler, task)
+    extra = {"class_names": np.asarray(names)}
+    ids = predictions.ids if predictions.grid is None else grid.ids
+    if ids is not None:
+        extra["ids"] = np.asanyarray(ids[: blocks.n])
+
+    def attempt() -> dict[str, dict[str, float]]:
+        """Compute what is missing and pack everything; the means of the sums."""
+        _fill(blocks, work, progress)
+        if _content(files) != content:
+            raise InputError(
+                f"{_name_of(predictions)} changed while it was read; run quantify again"
+            )
+        means = {name: [blocks.mean(f"{name}_sum_{part}") for part in PARTS] for name in chosen}
+        pack(place, blocks, extra)
+        return {name: dict(zip(PARTS, x, strict=True)) for name, x in means.items()}
+
+    try:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                means = attempt()
+                break
+            except FileNotFoundError:  # it may be that an equal job has finished, and removed them
+                if not left:
+                    raise
+    except (ValueError, TypeError):  # the input must change, and then the blocks are of no use
+        shutil.rmtree(blocks.folder, ignore_errors=True)
+        raise
+    finally:
+        with suppress(OSError):
+            blocks.folder.rmdir()  # if it is empty
+    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial"
+    for folder in place.parent.glob(of_any_job):
+        shutil.rmtree(folder, ignore_errors=True)
+    return Quantified(target, shape, len(blocks), computed, means, predictions.notes)
 
 
-def _columns(stored: Predictions, grid: Grid, losses: dict[str, Loss], labelwise: bool) -> Columns:
-    """The results by name, each with the shape of a row and its type."""
-    dtype = np.dtype(np.float64 if stored.dtype == np.float64 else np.float32)
-    columns: Columns = {}
-    for name in losses:
-        columns |= (
-            {f"{name}_{part}": (grid.row_shape(stored.n_classes), dtype) for part in PARTS}
-            if labelwise
-            else {}
-        )
-        columns |= {f"{name}_sum_{part}": (grid.shape[1:], dtype) for part in PARTS}
+def _columns(
+    grid: Grid, losses: Iterable[str], n_classes: int, labelwise: bool
+) -> dict[str, tuple[int, ...]]:
+    """The results by name, each with the shape of a row."""
+    row = grid.row_shape(n_classes)
+    columns: dict[str, tuple[int, ...]] = {}
+    for loss in losses:
+        if labelwise:
+            columns |= {f"{loss}_{part}": row for part in PARTS}
+        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
     return columns
 
 
-def _fill(
-    staging: Staging,
-    stored: Predictions,
-    reader: Reader,
-    losses: dict[str, Loss],
-    labelwise: bool,
-    scheduler: str | None,
-    progress: Progress | None,
-) -> int:
-    """Compute what is missing, and count these blocks."""
+def _all_files(paths: Iterable[Path]) -> list[Path]:
+    """The files, and those in the folders among them (.zarr)."""
+    found = (file for path in paths for file in (sorted(path.rglob("*")) or [path]))
+    return [file for file in found if file.is_file()]
 
-    def report() -> None:
+
+def _content(files: Sequence[Path]) -> str:
+    """What tells the input from another: names, sizes and times of its files, and samples of their
+    bytes.
+    """
+    digest = hashlib.sha256()
+    for file in files:
+        status = file.stat()
+        digest.update(repr((str(file), status.st_size, status.st_mtime_ns)).encode())
+    for file in files[:SAMPLES]:
+        last = max(0, file.stat().st_size - SAMPLE)
+        with file.open("rb") as opened:
+            for position in np.linspace(0, last, SAMPLES, dtype=int):
+                opened.seek(position)
+                digest.update(opened.read(SAMPLE))
+    return digest.hexdigest()
+
+
+def _grid(predictions: Predictions) -> Grid:
+    """The axes of instances; of plain predictions, one."""
+    return predictions.grid or Grid((len(predictions),), 1)
+
+
+def _name_of(predictions: Predictions) -> str:
+    return "the predictions" if predictions.path is None else file_name(predictions.path)
+
+
+def _fill(blocks: Blocks, work: Work, progress: Progress | None) -> None:
+    """Compute the missing blocks."""
+    try:  # for nobody else's eyes: the results may replace a private file
+        blocks.folder.mkdir(0o700, exist_ok=True)
+    except OSError as error:
+        raise type(error)(
+            error.errno, f"cannot write in {str(blocks.folder.parent)!r}: {error.strerror}"
+        ) from error
+    missing = blocks.missing()
+    for done, _ in enumerate(work(missing), len(blocks) - len(missing) + 1):
         if progress is not None:
-            progress(min(len(staging.done) * staging.rows, staging.n), staging.n)
-
-    staging.confirm(lambda start, stop: _checksum(_rows(stored, start, stop)), report)
-    missing = todo = list(staging.blocks())
-    while (
-        missing
-    ):  # a block whose worker died after computing it can get lost: then it is asked for again
-        with ThreadPoolExecutor(
-            1
-        ) as writer:  # one block goes to the disk while the next is read and computed
-            writing: Future[None] | None = None
-            for i, (parts, checksum) in _computed(
-                stored, reader, losses, labelwise, missing, scheduler
-            ):
-                _finish(writing, report)
-                writing = writer.submit(staging.write, i, parts, checksum)
-            _finish(writing, report)
-        before, missing = len(missing), list(staging.blocks())
-        if len(missing) == before:
-            raise RuntimeError(
-                f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are "
-                f"kept in {staging.folder}"
-            )
-    return len(todo)
+            progress(min(done * blocks.rows, blocks.n), blocks.n)
 
 
-def _finish(writing: Future[None] | None, report: Callable[[], None]) -> None:
-    """Wait until a block is on the disk."""
-    if writing is not None:
-        writing.result()
-        report()
-
-
-Block = tuple[dict[str, np.ndarray], int]
-"""Results of some rows, and the checksum of the rows."""
-
-
-def of_block(
-    reader: Reader, losses: dict[str, Loss], labelwise: bool, start: int, stop: int
-) -> Block:
-    """The results of some rows of a file; workers on other machines call this by itself."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said once, where the work was started
-        stored = reader()
-    return _parts(stored, losses, labelwise, start, stop)
-
-
-def _rows(stored: Predictions, start: int, stop: int) -> Predictions:
-    """Some cases, with all their instances."""
-    unit = 1 if stored.grid is None else stored.grid.unit
-    return stored.read(start * unit, stop * unit)
-
-
-def _parts(
-    stored: Predictions, losses: dict[str, Loss], labelwise: bool, start: int, stop: int
-) -> Block:
+def _compute(predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, i: int) -> None:
+    """Compute and write one block."""
+    rows, grid = blocks.span(i), _grid(predictions)
     results: dict[str, np.ndarray] = {}
-    block, grid = _rows(stored, start, stop), stored.grid
     try:  # a large block is checked when it is first computed with
-        q = block.distribution()
+        q = predictions.read(rows.start * grid.unit, rows.stop * grid.unit).distribution()
         for name, loss in losses.items():
             u = decompose(q, loss)
-            total = u.sum()
+            sums = u.sum()
             for part in PARTS:
-                if labelwise:
-                    results[f"{name}_{part}"] = np.asarray(getattr(u, part))
-                results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
+                values, total = np.asarray(getattr(u, part)), np.asarray(getattr(sums, part))
+                results[f"{name}_{part}"] = grid.restored(values, labels=True)
+                results[f"{name}_sum_{part}"] = grid.restored(total, labels=False)
     except ValueError as error:
         wrong = error if isinstance(error, InputError) else InputError(str(error))
-        place = "the predictions" if stored.path is None else file_name(stored.path)
-        raise wrong.found_in(f"{place}, rows {start} to {stop}") from error
-    if grid is not None:
-        results = {name: grid.restored(x, labels=x.ndim == 2) for name, x in results.items()}
-    return results, _checksum(block)
+        where = f"{_name_of(predictions)}, rows {rows.start} to {rows.stop}"
+        raise wrong.found_in(where) from error
+    blocks.write(i, results)
 
 
-def _checksum(block: Predictions) -> int:
-    """Of all values that results depend on; it misses no change within 32 bits, and one in 4
-    billion others.
-    """
-    checksum = 0
-    for values in (*(getattr(block, kind) for kind in KINDS), block.weights):
-        if values is not None:
-            checksum = zlib.crc32(
-                values.ravel(order="K").view(np.uint8).data,
-                zlib.crc32(repr(values.strides).encode(), checksum),
-            )
-    return checksum
+def _open_and_compute(
+    sources: list[str], options: dict[str, Any], losses: dict[str, Loss], blocks: Blocks, i: int
+) -> None:
+    """The same on another machine."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said once, where the work was started
+        predictions = load_predictions(sources, **options)
+    _compute(predictions, losses, blocks, i)
 
 
-def _computed(
-    stored: Predictions,
-    reader: Reader,
-    losses: dict[str, Loss],
-    labelwise: bool,
-    todo: list[tuple[int, int, int]],
-    scheduler: str | None,
-) -> Iterable[tuple[int, Block]]:
-    """The blocks one after another, here or on the workers of a Dask cluster."""
-    if scheduler is None:
-        for i, start, stop in todo:
-            yield i, _parts(stored, losses, labelwise, start, stop)
-        return
+def _on_cluster(
+    scheduler: str, compute: Callable[[int], None], missing: list[int]
+) -> Iterator[None]:
+    """The blocks, a task for each, on the workers of a Dask cluster."""
     with _connected(scheduler) as client:
         from distributed import as_completed
 
-        waiting = iter(todo)
-        # few blocks at a time: what is finished waits in memory until this process has written it
-        first = [
-            block
-            for block, _ in zip(
-                waiting,
-                range(2 * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))),
-                strict=False,
-            )
-        ]
-
-        def submit(block: tuple[int, int, int]) -> Any:
-            i, start, stop = block
-            future = client.submit(
-                of_block, reader, losses, labelwise, start, stop, pure=False, retries=3
-            )
-            numbers[future.key] = i
-            return future
-
-        numbers: dict[str, int] = {}
-        running = as_completed([submit(block) for block in first], loop=client.loop)
-        for future in running:
-            yield numbers.pop(future.key), future.result()
-            for block in waiting:
-                running.add(submit(block))
-                break
+        tasks = client.map(compute, missing, pure=False, retries=3)
+        for done in as_completed(tasks, loop=client.loop):
+            yield done.result()
 
 
 def _connected(scheduler: str) -> Any:
@@ -336,23 +318,17 @@ def _connected(scheduler: str) -> Any:
     """
     Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
     answers: SimpleQueue[Any] = SimpleQueue()
-    given_up = Event()
 
     def connect() -> None:
         try:
-            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
         except Exception as error:
             answers.put(error)
-            return
-        answers.put(client)
-        if given_up.is_set():  # it answered too late
-            client.close()
 
     Thread(target=connect, daemon=True).start()
     try:
         answer = answers.get(timeout=CONNECT_SECONDS)
     except Empty:
-        given_up.set()
         answer = TimeoutError()
     if isinstance(answer, OSError):  # also TimeoutError
         raise OSError(
@@ -365,40 +341,31 @@ def _connected(scheduler: str) -> Any:
 
 
 def _named(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
-    """Each loss by the name of its columns; losses of the same name (functions without one) are
-    numbered.
+    """Each loss by the name of its columns, ``log`` or ``BetaLoss_a_minus0_5_b_0_5``; other losses
+    of the same name (functions without one) are numbered.
     """
     chosen: dict[str, Loss] = {}
     for given in losses:
         loss = as_loss(given)
-        name = plain = _name(given)
-        number = 1
-        while name in chosen and not _same(chosen[name], loss):
+        name = given if isinstance(given, str) else repr(loss)
+        name = re.sub(r"\W+", "_", name.replace("-", "minus")).strip("_")
+        plain, number = name, 1
+        while name in chosen and _identity(chosen[name]) != _identity(loss):
             number += 1
             name = f"{plain}_{number}"
         chosen[name] = loss
+    if not chosen:
+        raise ValueError("`losses` must name at least one loss")
     return chosen
 
 
 def _identity(loss: Loss) -> str:
-    """What says that an interrupted job computed the same loss: of a function also some of its
-    values, for its name may stay.
+    """What tells a loss from another: of a function also some of its values, for its name may
+    stay.
     """
     if not isinstance(loss, CustomLoss):
         return repr(loss)
     return f"{loss!r} {loss.entropy(np.array([0.01, 0.1, 0.3, 0.5, 0.8, 0.99])).tolist()}"
-
-
-def _same(a: Loss, b: Loss) -> bool:
-    return repr(a) == repr(b) and getattr(a, "function", None) is getattr(b, "function", None)
-
-
-def _name(loss: LossName | Loss) -> str:
-    """A name of letters, digits and ``_``: ``log``, or ``BetaLoss_a_minus0_5_b_0_5``."""
-    if isinstance(loss, str):
-        as_loss(loss)
-        return loss
-    return re.sub(r"\W+", "_", repr(loss).replace("-", "minus")).strip("_")
 
 
 def parse_memory(memory: int | str) -> int:
@@ -407,24 +374,14 @@ def parse_memory(memory: int | str) -> int:
     >>> parse_memory("1.5 GB")
     1500000000
     """
-    units = {
-        "": 1,
-        "K": 10**3,
-        "M": 10**6,
-        "G": 10**9,
-        "T": 10**12,
-        "KI": 2**10,
-        "MI": 2**20,
-        "GI": 2**30,
-        "TI": 2**40,
-    }
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?|)B?\s*", str(memory).upper())
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?\s*", str(memory).upper())
     if not match:
         raise ValueError(
             "`memory` must be a number of bytes, or words such as '500MB' or '2GiB'; got "
             f"{memory!r}"
         )
-    size = int(float(match[1]) * units[match[2]])
+    unit = 1024 if match[3] else 1000
+    size = int(float(match[1]) * unit ** " KMGT".index(match[2] or " "))
     if size < 10**6:
         raise ValueError(f"`memory` must be at least 1 MB; got {memory!r}")
     return size
