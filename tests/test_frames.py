@@ -446,9 +446,7 @@ def test_a_class_by_number() -> None:
         "dog",
         "dog",
     )
-    plan = lw.decisions.decide(
-        q, lw.decisions.Costs(false_positive=1, false_negative=2), task="per_label"
-    )
+    plan = lw.decisions.decide(q, lw.decisions.Costs(false_alarm=1, missed=2), task="per_label")
     assert plan.explain(0, label=1) == plan.explain(0, label="1")
 
 

@@ -60,7 +60,7 @@ def test_need_is_weighted_epistemic_uncertainty_over_prevalence():
     q = pool()
     share = q.mean().mean(axis=0)
     assert np.allclose(class_need(q), lw.decompose(q).epistemic / share)
-    costs = Costs(false_positive=1, false_negative={"common": 1, "usual": 2, "rare": 30})
+    costs = Costs(false_alarm=1, missed={"common": 1, "usual": 2, "rare": 30})
     assert np.allclose(
         class_need(q, costs, loss="squared"),
         lw.decompose(q, "squared").epistemic / share * [1, 2, 30],
@@ -95,7 +95,7 @@ def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
 def test_stakes_move_the_choice():
     q = pool()
     light, heavy = (
-        acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], class_names=NAMES), budget=10)
+        acquire(q, Costs(false_alarm=1, missed=[1, w, 1], class_names=NAMES), budget=10)
         for w in (1, 1000)
     )
     assert set(heavy.label) == {"usual"}

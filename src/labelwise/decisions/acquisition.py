@@ -115,7 +115,7 @@ def class_need(
     A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence
     :math:`\pi_k` in the pool (defaults to the mean predicted probability, at least 1/N) puts the
     classes on one scale. The weight :math:`w_k` is the cost of missing the class:
-    ``false_negative``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
+    ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
     """
     if q.finite and q.n_members == 1:
         raise ValueError(

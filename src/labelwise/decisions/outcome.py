@@ -180,10 +180,8 @@ def evaluate_policy(
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
     if costs is None:
         return decisions.problem
-    class_names = (
-        None if costs.class_names is None and costs.default is None else decisions.class_names
-    )
-    return costs.problem(decisions.task, len(decisions.class_names), class_names)[0]
+    names = decisions.class_names
+    return costs.problem(decisions.task, len(names), names)[0]
 
 
 def beliefs(decisions: Decisions) -> np.ndarray:
