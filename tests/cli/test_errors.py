@@ -302,12 +302,12 @@ ROWS: list[Row] = [
         "multiclass",
         {},
         lambda: decide(POOL, costs(MATRIX), task="per_label"),
-        "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs have only "
-        "a `matrix`, which is for choosing one class. "
+        "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs have "
+        "only a `matrix`, which is for choosing one class. "
         "Use task='multiclass'",
         [*DECIDE, "--task", "per_label"],
-        "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs have only "
-        "a `matrix`, which is for choosing one class. "
+        "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs have "
+        "only a `matrix`, which is for choosing one class. "
         "Use --task multiclass",
     ),
     (

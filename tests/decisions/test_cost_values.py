@@ -103,7 +103,7 @@ def test_what_is_not_named_costs_the_default():
         (lambda: Costs(missed={"mel": -1}), "`missed` of 'mel' must be finite and not negative"),
         (lambda: Costs(default=1e308, false_alarm={"mel": 1e308}).problem("multiclass", 2, ("mel", "nv")), "a sum below 1e308"),  # noqa: E501
         (lambda: Costs(default="1"), "`default` must be a number"),
-        (lambda: Costs([[0, 1], [1, 0]], default=1), "`default` replaces `matrix`; give one or the other"),
+        (lambda: Costs([[0, 1], [1, 0]], default=1), "`default` replaces `matrix`; give one or"),
         (lambda: Costs.from_dict({}), "The shortest are: default = 1"),
     ],
 )  # fmt: skip
