@@ -11,7 +11,7 @@ from optional_libraries import optional
 
 torch = optional("torch")
 
-from labelwise.models._forward import (  # noqa: E402
+from labelwise_lab.training.forward import (  # noqa: E402
     as_input,
     batches,
     check_model,
