@@ -277,7 +277,7 @@ class Costs:
                 raise ValueError(
                     "the largest `missed` and `false_alarm` must have a sum below 1e308"
                 )
-            table = missed[:, None] + alarm
+            table: np.ndarray = missed[:, None] + alarm
             np.fill_diagonal(table, 0.0)
             return table
         if len(self.matrix) != len(names):

@@ -213,10 +213,12 @@ def summarize_decisions(
         present = truth == 1
         saved_of_case, saved_by_class = saved.sum(axis=1), list(saved.T)
     largest_by_class, largest = largest_savings(plan.problem)
-    by_class = [
-        paired_saving(part, most, confidence)
-        for part, most in zip(saved_by_class, largest_by_class, strict=True)
-    ]
+    by_class = np.asarray(
+        [
+            paired_saving(part, most, confidence)
+            for part, most in zip(saved_by_class, largest_by_class, strict=True)
+        ]
+    )
     missed_before, missed = _missed(likely, truth), _missed(action, truth)
     no_longer = np.sum(present & missed_before & ~missed, axis=0)
     only_now = np.sum(present & missed & ~missed_before, axis=0)
@@ -232,7 +234,9 @@ def summarize_decisions(
         expected_cost=expected_cost,
         excess=excess,
         saving=Estimate(*paired_saving(saved_of_case, largest, confidence), confidence, method),
-        saving_by_class=Estimate(*np.transpose(by_class), confidence, method),
+        saving_by_class=Estimate(
+            by_class[:, 0], by_class[:, 1], by_class[:, 2], confidence, method
+        ),
         fewer_missed=fewer_missed(no_longer, only_now, present.sum(axis=0), confidence),
         break_even=plan.break_even,
         task=plan.task,
@@ -260,7 +264,7 @@ def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Whether the true class of each case was missed, (N, 1); per label (N, K)."""
     if truth.ndim == 2:
         return np.asarray((action == 0) & (truth == 1))
-    return ((action >= 0) & (action != truth))[:, None]
+    return np.asarray((action >= 0) & (action != truth))[:, None]
 
 
 def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence: float) -> Estimate:

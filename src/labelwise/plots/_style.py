@@ -59,7 +59,7 @@ def tick_text(name: str, longest: int = 24) -> str:
 
 def name_bars(ax: Axes, names: Sequence[str], *, upright: bool = False) -> None:
     """Names below vertical bars, turned unless they are short."""
-    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(names)), names, **({} if upright else turned))
 
 

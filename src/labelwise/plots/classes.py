@@ -39,8 +39,8 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     if ends.ndim == 2 and np.all(np.isfinite(ends)):
         low, high = ends[:, order]
         bars = np.maximum([epistemic - low, high - epistemic], 0)
-        style = {"fmt": "none", "ecolor": "black", "capsize": 2, "linewidth": 1}
-        ax.errorbar(np.arange(len(order)), epistemic, bars, **style)
+        place = np.arange(len(order))
+        ax.errorbar(place, epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1)
     name_bars(ax, [tick_text(by.class_names[k], 18) for k in order])
     ax.set_ylabel(f"mean uncertainty\n{where}")
     add_legend(ax, above=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = 
     left = np.zeros(len(shown))
     for name, color, hatch in ACTIONS[plan.task]:
         number = np.bincount(label[names == name], minlength=k)[shown]
-        style = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+        style: Any = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
         ax.barh(np.arange(len(shown)), number, 0.8, left, label=name, **style)
         left = left + number
     ax.set_yticks(range(len(shown)), [tick_text(plan.class_names[i]) for i in shown])
@@ -76,12 +76,12 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
     for (name, color, _), marker in zip(ACTIONS[plan.task], "os^D", strict=False):
         here = names == name
         if np.any(here):
-            style = {"s": 14, "marker": marker, "color": color, "alpha": 0.6}
+            style: Any = {"s": 14, "marker": marker, "color": color, "alpha": 0.6}
             ax.scatter(knowledge[here], answer[here], edgecolors="none", label=name, **style)
     price = plan.problem.ask
     if price is not None and np.unique(price).size == 1:
-        style = {"color": "#444444", "linewidth": 1, "linestyle": "--"}
-        ax.axhline(float(np.ravel(price)[0]), label="price of asking", **style)
+        height = float(np.ravel(price)[0])
+        ax.axhline(height, color="#444444", linewidth=1, linestyle="--", label="price of asking")
     ax.set_xlabel("value of knowing the probabilities, if the spread is right")
     ax.set_ylabel("value of an expert's answer")
     add_legend(ax)

@@ -81,7 +81,7 @@ class SetEvaluation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        found = plain(asdict(self))
+        found: dict[str, Any] = plain(asdict(self))
         del found["confidence"]
         return found
 

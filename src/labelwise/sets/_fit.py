@@ -200,7 +200,7 @@ def _pools(per: Any, names: Sequence[str]) -> tuple[str, list[Pool]]:
             "`per`: conditional events (A given B) are no groups of cases; use unconditional ones"
         )
     masks = [np.isin(np.arange(k), inside) for inside, _ in family.resolve(k, names)]
-    alone = np.flatnonzero(~np.any(masks, axis=0))
+    alone = np.flatnonzero(~np.any(masks, axis=0)).tolist()
     masks += list(np.eye(k, dtype=bool)[alone])
     events = [*family.names, *(names[i] for i in alone)]
     return "events", list(zip(events, masks, masks, strict=True))

@@ -29,7 +29,7 @@ def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"fitted sets are written as .npz; got {path.name!r}")
-    arrays = {key: x for key, x in values.items() if isinstance(x, np.ndarray)}
+    arrays: dict[str, Any] = {key: x for key, x in values.items() if isinstance(x, np.ndarray)}
     settings = {key: x for key, x in values.items() if key not in arrays}
     with replacing(path) as file:
         np.savez(file, settings=json.dumps({"format": kind, **settings}), **arrays)

@@ -123,7 +123,8 @@ class LabelThresholds(Shown):
                 groups_here = None if code is None else code[cases]
                 share = share_estimate(hits[cases, k], groups_here, confidence, estimand=estimand)
                 found[:, k] = share.value, share.low, share.high
-            return Estimate(*found, confidence, method)
+            value, low, high = found
+            return Estimate(value, low, high, confidence, method)
 
         note = ""
         if code is not None:
