@@ -172,6 +172,8 @@ def test_frames_of_costs_with_fewer_names() -> None:
         ValueError, match=r"`matrix of 'cat'` names the unknown class 'DOG'. Did you mean 'dog'"
     ):
         Costs(pandas.DataFrame(COSTS, columns=["cat", "DOG", "fox"], index=CLASSES))
+    with pytest.raises(ValueError, match=r"must be square, .* got shape \(2, 3\)"):
+        Costs(pandas.DataFrame(COSTS[:2], index=CLASSES[:2]))
 
 
 def test_series_of_costs_are_read_by_name() -> None:

@@ -25,25 +25,18 @@ def matrix_by_name(matrix: Any) -> Any:
     if library_of_frame(matrix) is None or len(matrix.shape) != 2:
         return matrix
     values, (rows, columns) = named_axes(matrix, "matrix")
-    if rows is None and columns is None:
-        return values
+    names = columns if rows is None else rows
+    if names is None or values.shape != (len(names), len(names)):
+        return values  # a shape that is not square is refused later
     if rows is None or columns is None:
-        known, without = (rows, "columns") if columns is None else (columns, "index")
-        if values.shape[0] == values.shape[1]:
-            warnings.warn(
-                (
-                    f"The {without} of `matrix` has no class names: they are taken to be in the "
-                    f"order of the other axis, {', '.join(known or ())}"
-                ),
-                stacklevel=3,
-            )
-        rows = columns = known
-    if len(values) != len(rows or ()):  # refused below, where its shape is checked
-        return values
-    return {
-        truth: dict(zip(columns or (), row.tolist(), strict=True))
-        for truth, row in zip(rows or (), values, strict=True)
-    }
+        without = "index" if rows is None else "columns"
+        warnings.warn(
+            f"The {without} of `matrix` has no class names: they are taken to be in the order of "
+            f"the other axis, {', '.join(names)}",
+            stacklevel=3,
+        )
+    named_rows = [dict(zip(columns or names, row, strict=True)) for row in values.tolist()]
+    return dict(zip(names, named_rows, strict=True))
 
 
 def known_names(
