@@ -46,13 +46,22 @@ class Tree:
         self, member: np.ndarray, p_values: np.ndarray
     ) -> tuple[np.ndarray, tuple[tuple[str, ...], ...]]:
         """Sets (N, K) of whole nodes, given the p-values of the classes, and the nodes' names."""
-        filled = member.copy()
-        names = []
-        for i in range(len(member)):
-            chosen = self._cover(member[i], p_values[i])
-            filled[i] = self.nodes[chosen].any(axis=0)
-            names.append(tuple(self.node_names[node] for node in chosen))
-        return filled, tuple(names)
+        if self.max_nodes == 1:
+            covers = self._single_nodes(member)
+        else:
+            covers = [self._cover(*case) for case in zip(member, p_values, strict=True)]
+        filled = np.zeros_like(member)
+        for i, nodes in enumerate(covers):
+            for node in nodes:
+                filled[i] |= self.nodes[node]
+        return filled, tuple(tuple(self.node_names[node] for node in nodes) for nodes in covers)
+
+    def _single_nodes(self, member: np.ndarray) -> list[list[int]]:
+        """The smallest node that holds each set, as `_cover` finds it, for all cases at once."""
+        n_outside = member.astype(int) @ (~self.nodes).T.astype(int)
+        smallest = np.argmax(n_outside == 0, axis=-1).tolist()
+        empty = ~member.any(axis=-1)
+        return [[] if none else [node] for node, none in zip(smallest, empty, strict=True)]
 
     def _cover(self, member: np.ndarray, p_values: np.ndarray) -> list[int]:
         """At most ``max_nodes`` nodes: classes join in the order of their p-values; of too many
@@ -62,20 +71,22 @@ class Tree:
         are only added and merged.
         """
         chosen: list[int] = []
-        for k in np.argsort(-p_values, kind="stable"):
-            if not member[k] or self.nodes[chosen, k].any():
+        inside = np.flatnonzero(member)
+        for k in inside[np.argsort(-p_values[inside], kind="stable")]:
+            if any(self.nodes[node, k] for node in chosen):
                 continue
             chosen.append(self._smallest_node(np.arange(len(member)) == k))
             if len(chosen) > self.max_nodes:
                 merged = [self._merge(chosen, i, j) for i, j in combinations(chosen, 2)]
-                chosen = min(merged, key=lambda nodes: int(self.nodes[nodes].any(axis=0).sum()))
+                union, *others = min(merged, key=lambda nodes: self.nodes[nodes].any(axis=0).sum())
+                beside = self.nodes[others] & ~self.nodes[union]
+                chosen = [union, *np.asarray(others)[beside.any(axis=1)].tolist()]
         return sorted(chosen)
 
     def _merge(self, chosen: list[int], i: int, j: int) -> list[int]:
-        """The nodes after two of them became one, without those that lie in it."""
+        """The nodes after two of them became one, which comes first."""
         union = self._smallest_node(self.nodes[i] | self.nodes[j])
-        outside = [node for node in chosen if (self.nodes[node] & ~self.nodes[union]).any()]
-        return [union, *outside]
+        return [union, *(node for node in chosen if node not in (i, j))]
 
     def _smallest_node(self, classes: np.ndarray) -> int:
         """The smallest node that holds these classes."""
