@@ -97,6 +97,12 @@ def test_toml_brings_back_the_same_costs(costs):
             "`ask` must give a number for every class; missing: 'melanoma'",
         ),
         (
+            Costs(default=1, expert_error={}, class_names=NAMES),
+            "per_label",
+            2,
+            "`expert_error` must give a number for every class; missing: 'nevus', 'melanoma'",
+        ),
+        (
             Costs(MATRIX, class_names=NAMES),
             "multiclass",
             3,

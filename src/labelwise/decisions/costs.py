@@ -146,7 +146,7 @@ class Costs:
         rates = self.expert_error
         if isinstance(rates, Mapping):
             rates = np.asarray(list(rates.values()))
-        if rates is None or np.max(rates) >= 1:
+        if rates is None or np.max(rates, initial=0.0) >= 1:
             raise ValueError(
                 "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
                 f"{expert_error!r}"

@@ -60,8 +60,8 @@ class Tree:
         """The smallest node that holds each set, as `_cover` finds it, for all cases at once."""
         n_outside = member.astype(int) @ (~self.nodes).T.astype(int)
         smallest = np.argmax(n_outside == 0, axis=-1).tolist()
-        empty = ~member.any(axis=-1)
-        return [[] if none else [node] for node, none in zip(smallest, empty, strict=True)]
+        filled = member.any(axis=-1).tolist()
+        return [[node] if full else [] for node, full in zip(smallest, filled, strict=True)]
 
     def _cover(self, member: np.ndarray, p_values: np.ndarray) -> list[int]:
         """At most ``max_nodes`` nodes: classes join in the order of their p-values; of too many
