@@ -60,8 +60,9 @@ class Tree:
         """The smallest node that holds each set, as `_cover` finds it, for all cases at once."""
         n_outside = member.astype(int) @ (~self.nodes).T.astype(int)
         smallest = np.argmax(n_outside == 0, axis=-1).tolist()
-        filled = member.any(axis=-1).tolist()
-        return [[node] if full else [] for node, full in zip(smallest, filled, strict=True)]
+        return [
+            [node] if inside.any() else [] for node, inside in zip(smallest, member, strict=True)
+        ]
 
     def _cover(self, member: np.ndarray, p_values: np.ndarray) -> list[int]:
         """At most ``max_nodes`` nodes: classes join in the order of their p-values; of too many
