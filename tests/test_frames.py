@@ -215,12 +215,13 @@ def test_mean_probabilities_in_a_frame_are_read_by_name() -> None:
 def test_prevalences_by_name() -> None:
     pandas = optional("pandas")
     q = lw.Ensemble(PROBS, class_names=NAMES)
-    expected = lw.decisions.class_need(q, prevalence=[0.5, 0.3, 0.2])
+    expected = lw.decisions.acquire(q, budget=1, prevalence=[0.5, 0.3, 0.2]).need
     for shares in (
         {"fox": 0.2, "cat": 0.5, "dog": 0.3},
         pandas.Series({"fox": 0.2, "cat": 0.5, "dog": 0.3}),
     ):
-        np.testing.assert_array_equal(lw.decisions.class_need(q, prevalence=shares), expected)
+        need = lw.decisions.acquire(q, budget=1, prevalence=shares).need
+        np.testing.assert_array_equal(need, expected)
     u = lw.decompose(q)
     np.testing.assert_array_equal(
         u.sum(pandas.Series({"fox": 3, "cat": 1, "dog": 2})).total, u.sum([1, 2, 3]).total
@@ -234,9 +235,7 @@ def test_a_class_by_number() -> None:
         "dog",
         "dog",
     )
-    plan = lw.decisions.decide(
-        q, lw.decisions.Costs(false_positive=1, false_negative=2), task="per_label"
-    )
+    plan = lw.decisions.decide(q, lw.decisions.Costs(false_alarm=1, missed=2), task="per_label")
     assert plan.explain(0, label=1) == plan.explain(0, label="1")
 
 

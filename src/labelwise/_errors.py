@@ -74,9 +74,6 @@ PYTHON_FIXES: Mapping[str, str] = {
         "instances first"
     ),
     "per_label": "Use task='per_label'",
-    "per_label_or_matrix": "Use task='per_label', or if a wrong class costs its false positive "
-    "plus the truth's false negative, "
-    "pass that matrix: matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
     "pool": "Collect more, lower `coverage`, or pool rare classes, such as per={{'rare': "
     "{rare!r}}} with a common class added until it "
     "suffices: that guarantees coverage of the pool, not of each class in it",

@@ -146,6 +146,6 @@ def test_labels_that_occur_together_take_one_line_a_case(tmp_path) -> None:
 
 
 def test_decide_per_label(preds, tmp_path) -> None:
-    preds.with_name("costs.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
+    preds.with_name("costs.toml").write_text("false_alarm = 1\nmissed = 5\n")
     run(preds, "--task", "per_label", "-o", tmp_path / "plan.csv")
     assert len(table(tmp_path / "plan.csv")) == 80

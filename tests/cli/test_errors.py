@@ -302,12 +302,12 @@ ROWS: list[Row] = [
         "multiclass",
         {},
         lambda: decide(POOL, costs(MATRIX), task="per_label"),
-        "deciding on each label needs `false_positive` and `false_negative`; these costs have only "
-        "a `matrix`, which is for choosing one class. "
+        "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs have "
+        "only a `matrix`, which is for choosing one class. "
         "Use task='multiclass'",
         [*DECIDE, "--task", "per_label"],
-        "deciding on each label needs `false_positive` and `false_negative`; these costs have only "
-        "a `matrix`, which is for choosing one class. "
+        "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs have "
+        "only a `matrix`, which is for choosing one class. "
         "Use --task multiclass",
     ),
     (
@@ -357,22 +357,6 @@ ROWS: list[Row] = [
             "the labels of a MultiLabelEnsemble may occur together, so there is no single class to "
             "choose. Use --task per_label"
         ),
-    ),
-    (
-        "per_label_or_matrix",
-        {},
-        lambda: decide(POOL, costs("false_positive = 1\nfalse_negative = 2\n"), task="multiclass"),
-        "choosing one class needs a cost `matrix`; these costs are false positives and false "
-        "negatives of single labels. "
-        "Use task='per_label', or if a wrong class costs its false positive plus the truth's false "
-        "negative, pass that matrix: "
-        "matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
-        DECIDE,
-        "choosing one class needs a cost `matrix`; these costs are false positives and false "
-        "negatives of single labels. "
-        "Use --task per_label, or if a wrong class costs its false positive plus the truth's false "
-        "negative, give that `matrix`: "
-        "false_negative of the row plus false_positive of the column, 0 on the diagonal",
     ),
     (
         "pool",

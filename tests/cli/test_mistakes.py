@@ -825,7 +825,7 @@ def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:
         y_true=RNG.integers(0, 2, (20, 2)),
         class_names=["edema", "mass"],
     )
-    (tmp_path / "costs.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
+    (tmp_path / "costs.toml").write_text("false_alarm = 1\nmissed = 5\n")
     result = CliRunner().invoke(
         main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")]
     )

@@ -29,7 +29,7 @@ def evil(tmp_path):
         tmp_path / "evil.npz", probs=probs, y_true=np.arange(5) % 3, class_names=names, ids=ids
     )
     (tmp_path / "one.toml").write_text("matrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\n")
-    (tmp_path / "each.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
+    (tmp_path / "each.toml").write_text("false_alarm = 1\nmissed = 5\n")
     return tmp_path
 
 

@@ -101,7 +101,7 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     assert data["multilabel"]
     assert data["accuracy"] == pytest.approx(np.mean((probs.mean(0) > 0.5) == y))
     costs = tmp_path / "costs.toml"
-    costs.write_text("false_positive = 1\nfalse_negative = 2\n")
+    costs.write_text("false_alarm = 1\nmissed = 2\n")
     found = json.loads(
         run("decide", path, "--costs", costs, "--task", "per_label", "--json").output
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import labelwise as lw
 from labelwise._format import percent
-from labelwise.decisions import Costs, acquire, class_need, class_quotas
+from labelwise.decisions import Costs, acquire
 
 NAMES = ["common", "usual", "rare"]
 
@@ -56,11 +56,15 @@ def test_one_class_that_cannot_be_chosen_for(more, message):
         acquire(q, budget=2, **more)
 
 
+def class_need(q, costs=None, **options):
+    return acquire(q, costs, budget=1, **options).need
+
+
 def test_need_is_weighted_epistemic_uncertainty_over_prevalence():
     q = pool()
     share = q.mean().mean(axis=0)
     assert np.allclose(class_need(q), lw.decompose(q).epistemic / share)
-    costs = Costs(false_positive=1, false_negative={"common": 1, "usual": 2, "rare": 30})
+    costs = Costs(false_alarm=1, missed={"common": 1, "usual": 2, "rare": 30})
     assert np.allclose(
         class_need(q, costs, loss="squared"),
         lw.decompose(q, "squared").epistemic / share * [1, 2, 30],
@@ -95,7 +99,7 @@ def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
 def test_stakes_move_the_choice():
     q = pool()
     light, heavy = (
-        acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], class_names=NAMES), budget=10)
+        acquire(q, Costs(false_alarm=1, missed=[1, w, 1], class_names=NAMES), budget=10)
         for w in (1, 1000)
     )
     assert set(heavy.label) == {"usual"}
@@ -214,8 +218,9 @@ def test_diverse_is_the_greedy_weighted_k_center():
 @given(seed=st.integers(0, 100), budget=st.integers(1, 50))
 def test_quotas_add_up_and_are_within_one_of_proportional(seed, budget):
     q = pool(seed)
-    quotas = class_quotas(q, budget=budget)
-    need = class_need(q).mean(axis=0)
+    choice = acquire(q, budget=1)
+    quotas = choice.quotas(budget)
+    need = choice.need.mean(axis=0)
     assert sum(quotas.values()) == budget
     assert np.all(np.abs(np.array(list(quotas.values())) - budget * need / need.sum()) < 1)
 
@@ -243,6 +248,8 @@ def test_mistakes_are_told():
     with pytest.raises(ValueError, match="one axis of instances"):
         acquire(lw.Ensemble(np.full((2, 3, 4, 2), 0.5)), budget=1)
     with pytest.raises(ValueError, match="the members agree"):
-        class_quotas(lw.Ensemble(np.full((2, 3, 2), 0.5)), budget=5)
+        acquire(lw.Ensemble(np.full((2, 3, 2), 0.5)), budget=1).quotas(5)
     with pytest.raises(ValueError, match="`budget` must be a positive integer"):
-        class_quotas(q, budget=0)
+        acquire(q, budget=1).quotas(0)
+    with pytest.raises(ValueError, match="'random' ignores classes"):
+        acquire(q, budget=1, strategy="random", rng=0).quotas()

@@ -23,10 +23,10 @@ def test_a_mapping_and_an_array_are_the_same_costs():
 
 
 def test_costs_follow_the_classes_of_the_prediction_by_name():
-    costs = Costs(MATRIX, false_positive={"melanoma": 2, "nevus": 1}, false_negative=3)
-    problem, names = costs.problem("multiclass", 2, ("melanoma", "nevus"))
+    problem, names = Costs(MATRIX).problem("multiclass", 2, ("melanoma", "nevus"))
     assert names == ("melanoma", "nevus")
     assert np.array_equal(problem.table, [[0, 50], [1, 0]])
+    costs = Costs(false_alarm={"melanoma": 2, "nevus": 1}, missed=3)
     table = costs.problem("per_label", 2, ("melanoma", "nevus"))[0].table
     assert table[:, 0, 1].tolist() == [2, 1]
     assert table[:, 1, 0].tolist() == [3, 3]
@@ -53,11 +53,10 @@ def some_costs(draw):
     matrix = draw(
         st.none() | st.lists(st.lists(price, min_size=k, max_size=k), min_size=k, max_size=k)
     )
-    pair = matrix is None or draw(st.booleans())
     return Costs(
         matrix,
-        false_positive=draw(each) if pair else None,
-        false_negative=draw(each) if pair else None,
+        missed=draw(each) if matrix is None else None,
+        false_alarm=draw(st.none() | each) if matrix is None else None,
         abstain=draw(st.none() | each),
         ask=draw(st.none() | each),
         expert_error=draw(st.floats(0, 0.999)),
@@ -69,17 +68,14 @@ def some_costs(draw):
 def test_toml_brings_back_the_same_costs(costs):
     again = Costs.from_dict(tomllib.loads(costs.to_toml()))
     assert again.class_names == costs.class_names
-    for field in ("matrix", "false_positive", "false_negative", "abstain", "ask", "expert_error"):
-        before, after = getattr(costs, field), getattr(again, field)
-        assert (before is None) == (after is None)
-        assert before is None or np.array_equal(before, after)
+    for field in ("matrix", "false_alarm", "missed", "abstain", "ask", "expert_error"):
+        np.testing.assert_array_equal(getattr(costs, field), getattr(again, field))
 
 
 @pytest.mark.parametrize(
     ("costs", "task", "classes", "message"),
     [
-        (Costs([[0, 1], [1, 0]]), "per_label", 2, "needs `false_positive` and `false_negative`"),
-        (Costs(false_positive=1, false_negative=1), "multiclass", 2, "needs a cost `matrix`"),
+        (Costs([[0, 1], [1, 0]]), "per_label", 2, "needs a `default`, `missed` or `false_alarm`"),
         (
             Costs([[0, 1], [1, 0]]),
             "multiclass",
@@ -89,10 +85,22 @@ def test_toml_brings_back_the_same_costs(costs):
         (Costs([[0, 1], [1, 0]]), "multi-class", 2, "Did you mean 'multiclass'?"),
         (Costs([[0, 1], [1, 0]], ask=[1, 2]), "multiclass", 2, "`ask` must be one number"),
         (
-            Costs(false_positive=[1, 2], false_negative=1),
+            Costs(false_alarm=[1, 2], missed=1),
             "per_label",
             3,
-            "`false_positive` is given for 2 classes",
+            "`false_alarm` is given for 2 classes; the prediction has K = 3",
+        ),
+        (
+            Costs(default=1, ask={"nevus": 1}, class_names=NAMES),
+            "per_label",
+            2,
+            "`ask` must give a number for every class; missing: 'melanoma'",
+        ),
+        (
+            Costs(default=1, expert_error={}, class_names=NAMES),
+            "per_label",
+            2,
+            "`expert_error` must give a number for every class; missing: 'nevus', 'melanoma'",
         ),
         (
             Costs(MATRIX, class_names=NAMES),
@@ -131,7 +139,8 @@ def test_costs_with_defaults_decide_like_the_whole_matrix():
     assert str(lw.decisions.evaluate_policy(plans[0], y, short)) == str(
         lw.decisions.evaluate_policy(plans[1], y)
     )
-    assert np.array_equal(lw.decisions.class_need(q, short), lw.decisions.class_need(q, full))
+    needs = [lw.decisions.acquire(q, costs, budget=1).need for costs in (short, full)]
+    assert np.array_equal(*needs)
 
 
 def test_files(tmp_path):
@@ -146,7 +155,7 @@ def test_files(tmp_path):
     costs = Costs.from_toml(path)
     assert costs.ask == 3
     assert np.array_equal(costs.matrix, [[0, 1], [50, 0]])
-    path.write_text("aks = 2\nfalse_positive = 1\nfalse_negative = 1\n")
+    path.write_text("aks = 2\nfalse_alarm = 1\nmissed = 1\n")
     with pytest.raises(
         ValueError, match=r"costs.toml: unknown entry 'aks' in the costs. Did you mean 'ask'\?"
     ):

@@ -30,9 +30,7 @@ def test_plans_and_choices_are_tables(library):
     assert list(frame["action"]) == plan.action_names.tolist()
     assert list(frame["most_probable"]) == [NAMES[k] for k in q.mean().argmax(-1)]
     np.testing.assert_allclose(np.asarray(frame["expected_cost"]), plan.expected_cost)
-    each = lw.decisions.decide(
-        q, lw.decisions.Costs(false_positive=1, false_negative=5), task="per_label"
-    )
+    each = lw.decisions.decide(q, lw.decisions.Costs(false_alarm=1, missed=5), task="per_label")
     frame = each.to_frame(y_true=y, library=library)
     assert list(frame.columns) == ["instance", "label", "y_true", "probability", "action", *values]
     assert list(frame["y_true"]) == (y[:, None] == np.arange(3)).ravel().tolist()

@@ -196,7 +196,7 @@ def test_labels():
     rng = np.random.default_rng(6)
     probs = rng.random((3, 300, 2))
     y = (rng.random((300, 2)) < probs.mean(0)).astype(int)
-    costs = Costs(false_positive=[1, 2], false_negative=[8, 3], ask=0.5, abstain=[0.9, 0.6])
+    costs = Costs(false_alarm=[1, 2], missed=[8, 3], ask=0.5, abstain=[0.9, 0.6])
     plan = decide(lw.MultiLabelEnsemble(probs), costs, task="per_label")
     report = evaluate_policy(plan, y)
     a, b = np.array([1, 2]), np.array([8, 3])
@@ -220,9 +220,7 @@ def test_labels_of_one_class_and_names():
         evaluate_policy(named, np.array(["a", "b", "c"])[y])["decide"].cost
         == evaluate_policy(plan, y)["decide"].cost
     )
-    label = decide(
-        lw.Ensemble(plan.mean[None]), Costs(false_positive=1, false_negative=2), task="per_label"
-    )
+    label = decide(lw.Ensemble(plan.mean[None]), Costs(false_alarm=1, missed=2), task="per_label")
     assert (
         evaluate_policy(label, y)["chow"].cost
         == evaluate_policy(label, np.eye(3, dtype=int)[y])["chow"].cost

@@ -49,7 +49,7 @@ def test_values_are_the_measures_of_the_package():
     assert np.allclose(plan.value_of_label, joint.total)
     assert np.array_equal(plan.value_of_knowledge, joint.epistemic)
     u = lw.decompose(q, lw.CostLoss(1, 9))
-    labels = decide(q, Costs(false_positive=1, false_negative=9, ask=1), task="per_label")
+    labels = decide(q, Costs(false_alarm=1, missed=9, ask=1), task="per_label")
     assert np.allclose(labels.value_of_label, u.total)
     assert np.array_equal(labels.value_of_knowledge, u.epistemic)
     # the two problems are different ones: neither value can be had from the other by summing
@@ -60,7 +60,7 @@ def test_values_are_the_measures_of_the_package():
 @given(t=share, a=cost, b=cost, c=cost)
 def test_abstaining_about_a_label_splits_into_two_cost_losses(t, a, b, c):
     q = lw.MultiLabelEnsemble(np.array([[[t, 0.2]], [[0.3 * t, 0.4]], [[1 - t, 0.1]]]))
-    plan = decide(q, Costs(false_positive=a, false_negative=b, abstain=c), task="per_label")
+    plan = decide(q, Costs(false_alarm=a, missed=b, abstain=c), task="per_label")
     risk = np.minimum(np.minimum(b * q.probs, a * (1 - q.probs)), c)
     mean = np.minimum(np.minimum(b * q.mean(), a * (1 - q.mean())), c)
     assert np.allclose(plan.value_of_knowledge, mean - risk.mean(0), atol=1e-9)
@@ -91,9 +91,8 @@ def test_at_equal_cost_predicting_comes_before_abstaining_and_both_before_asking
 def test_every_array_library_gives_its_own_arrays(lib):
     probs = np.random.default_rng(4).dirichlet([1, 1, 1], (3, 20))
     costs = Costs(
-        [[0, 3, 1], [5, 0, 2], [1, 1, 0]],
-        false_positive=1,
-        false_negative=4,
+        false_alarm=[1, 2, 1],
+        missed=[4, 5, 2],
         abstain=1.1,
         ask=0.4,
         expert_error=0.1,
@@ -112,7 +111,7 @@ def test_every_array_library_gives_its_own_arrays(lib):
 
 
 def test_one_case_and_grids_of_cases():
-    costs = Costs(1 - np.eye(2), ask=0.2, false_positive=1, false_negative=1)
+    costs = Costs(default=1, ask=0.2)
     assert decide(lw.Dirichlet(np.array([2.0, 2.0])), costs, task="multiclass").action == ASK
     grid = decide(lw.Ensemble(np.full((2, 3, 4, 2), 0.5)), costs, task="multiclass")
     assert grid.action.shape == (3, 4)
@@ -123,7 +122,7 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
     rng = np.random.default_rng(6)
     p = rng.dirichlet([1, 1, 1], 500)
     y = (p.cumsum(1) < rng.random((500, 1))).sum(1)
-    costs = Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], false_positive=1, false_negative=4, ask=0.4)
+    costs = Costs(false_alarm=1, missed=4, ask=0.4)
     sure = p**5 / (p**5).sum(1, keepdims=True)
     for task in ("multiclass", "per_label"):
         honest = decide(
@@ -145,7 +144,7 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
     with pytest.warns(UserWarning, match="does not say how often it happens"):
         decide(
             lw.MultiLabelEnsemble(np.full((1, 500, 2), 0.95)),
-            Costs(false_positive=1, false_negative=1),
+            Costs(false_alarm=1, missed=1),
             task="per_label",
             y_true=labels,
         )
@@ -153,7 +152,7 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
 
 def test_mistakes_are_told():
     q = lw.Ensemble(np.full((2, 3, 2), 0.5), class_names=["a", "b"])
-    costs = Costs(1 - np.eye(2), false_positive=1, false_negative=1)
+    costs = Costs(default=1)
     with pytest.raises(TypeError, match="`q` must be a distribution"):
         decide(np.full((3, 2), 0.5), costs, task="multiclass")
     with pytest.raises(TypeError, match="`costs` must be"):
@@ -171,9 +170,7 @@ def test_mistakes_are_told():
 @pytest.mark.parametrize("task", ["multiclass", "per_label"])
 def test_one_case_without_a_batch_axis(task):
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=4)
-    costs = lw.decisions.Costs(
-        [[0, 1, 5], [2, 0, 1], [9, 3, 0]], false_positive=1, false_negative=3, abstain=0.7, ask=0.3
-    )
+    costs = lw.decisions.Costs(missed=[1, 3, 5], false_alarm=[1, 2, 0.5], abstain=0.7, ask=0.3)
     one, many = (
         lw.decisions.decide(lw.Ensemble(p, member_axis=0), costs, task=task)
         for p in (probs, probs[:, None])

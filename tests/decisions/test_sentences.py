@@ -14,15 +14,8 @@ def test_sentences():
         np.array([[[0.90, 0.05, 0.05], [0.5, 0.3, 0.2]], [[0.80, 0.15, 0.05], [0.3, 0.5, 0.2]]]),
         class_names=names,
     )
-    costs = Costs(
-        [[0, 2, 1], [20, 0, 20], [1, 2, 0]],
-        false_positive=[1, 2, 1],
-        false_negative=[1, 20, 2],
-        ask=1.5,
-        abstain=3,
-        class_names=names,
-    )
-    one = decide(q, costs, task="multiclass")
+    matrix = Costs([[0, 2, 1], [20, 0, 20], [1, 2, 0]], ask=1.5, abstain=3, class_names=names)
+    one = decide(q, matrix, task="multiclass")
     assert one.explain(0) == (
         "ask an expert for the class of this case: the expert's answer saves 1.8 on average and "
         "costs 1.5; "
@@ -35,6 +28,7 @@ def test_sentences():
         "knowing the exact probabilities would save at most 0 if no expert is asked and the "
         "predicted spread is right"
     )
+    costs = Costs(false_alarm=[1, 2, 1], missed=[1, 20, 2], ask=1.5, abstain=3, class_names=names)
     label = decide(q, costs, task="per_label")
     assert label.explain(0, label="melanoma") == (
         "ask an expert about melanoma: the expert's answer saves 1.8 on average and costs 1.5; "
@@ -56,7 +50,7 @@ def test_sentences():
     )
     many = decide(
         lw.MultiLabelEnsemble(np.full((1, 1, 9), 0.9)),
-        Costs(false_positive=1, false_negative=1, abstain=np.r_[0, np.ones(8)]),
+        Costs(false_alarm=1, missed=1, abstain=np.r_[0, np.ones(8)]),
         task="per_label",
     )
     assert (

@@ -176,8 +176,8 @@ def test_torch_scores(optional):
         ({"score": ["a", "b", "c"]}, "`score` must be numbers"),
         ({"correct": [True]}, "`correct` must have one value for each of the 3 values of `score`"),
         ({"correct": [0.5, 1, 1]}, "`correct` must be True or False"),
-        ({"target": 0}, "`target` must lie between 0 and 1; got 0"),
-        ({"confidence": 95}, "`confidence` must lie between 0 and 1; got 95"),
+        ({"target": 0}, "`target` must lie strictly between 0 and 1, such as 0.9; got 0"),
+        ({"confidence": 95}, "`confidence` must lie strictly between 0 and 1, such as 0.9; got 95"),
         ({"y_pred": [1]}, "`y_pred` must have one class per case"),
     ],
 )

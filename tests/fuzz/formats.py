@@ -24,11 +24,11 @@ expert_error = 0.02
 """
 COSTS_WITH_DEFAULT = b"default = 1\nask = 2\n[missed]\nmelanoma = 20\n[false_alarm]\nlung = 0.5\n"
 COSTS_BY_NAME = b"""expert_error = 0.1
-[false_positive]
+[false_alarm]
 lung = 1
 lymphoma = 2
 melanoma = 3.5
-[false_negative]
+[missed]
 lung = 10
 lymphoma = 2e1
 "melanoma" = 30

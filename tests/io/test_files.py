@@ -83,17 +83,17 @@ def test_costs_of_hundreds_of_digits(tmp_path: Path) -> None:
     path = tmp_path / "costs.toml"
     many = "1" + "0" * 400
     for text in (
-        f"false_positive = 1\nfalse_negative = 1\nabstain = {many}",
-        f"false_positive = 1\nfalse_negative = [1, {many}]",
+        f"false_alarm = 1\nmissed = 1\nabstain = {many}",
+        f"false_alarm = 1\nmissed = [1, {many}]",
         f"matrix = [[0, 1], [{many}, 0]]",
         f"[matrix.a]\nb = {many}\n[matrix.b]\na = 1",
         "matrix = [[0, 1], [[1], 0]]",
-        "false_positive = 1\nfalse_negative = 2020-01-01",
+        "false_alarm = 1\nmissed = 2020-01-01",
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=r"costs\.toml: "):
             Costs.from_toml(path)
-    path.write_text("false_positive = 1\nfalse_negative = 1\nabstain = 1_000_000")
+    path.write_text("false_alarm = 1\nmissed = 1\nabstain = 1_000_000")
     assert Costs.from_toml(path).abstain == 10**6
     assert np.isfinite(Costs.from_toml(path).abstain)
 

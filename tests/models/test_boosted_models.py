@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelwise.models._batches import Batch
-from labelwise.models.boosted_models import VIRTUAL_ENSEMBLES, catboost_family, lightgbm_family
+from labelwise.models.boosted_models import VIRTUAL_ENSEMBLES, catboost_adapter, lightgbm_adapter
 
 
 def test_the_virtual_ensemble_has_its_members_first() -> None:
@@ -22,15 +22,15 @@ def test_the_virtual_ensemble_has_its_members_first() -> None:
 
     model = SimpleNamespace(virtual_ensembles_predict=predict, classes_=np.array([7, 8, 9]))
     for n_samples, count in ((None, VIRTUAL_ENSEMBLES), (4, 4)):
-        family = catboost_family(model, n_samples)
-        members = family.predict(Batch((np.ones((2, 5)),), {}))
+        adapter = catboost_adapter(model, n_samples)
+        members = adapter.predict(Batch((np.ones((2, 5)),), {}))
         assert np.shape(members) == (count, 2, 3)
         np.testing.assert_array_equal(members[1][0], [3, 4, 5])
         assert asked[-1] == ("VirtEnsembles", count)
-    assert (family.class_names, family.scores) == (("7", "8", "9"), "logits")
+    assert (adapter.class_names, adapter.scores) == (("7", "8", "9"), "logits")
 
 
 def test_each_booster_is_a_member() -> None:
     models = [SimpleNamespace(predict=lambda x, p=p: np.full(len(x), p)) for p in (0.2, 0.7)]
-    found = lightgbm_family(models).predict(Batch((np.ones((3, 2)),), {}))
+    found = lightgbm_adapter(models).predict(Batch((np.ones((3, 2)),), {}))
     np.testing.assert_array_equal(found, [[0.2] * 3, [0.7] * 3])

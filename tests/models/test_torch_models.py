@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from torch import nn
 
 import labelwise as lw
+from labelwise.models.torch_models import _evaluating, _seeded
 from model_cases import CODES, RNG, X, Y, net, softmax_by_hand
 
 
@@ -126,3 +127,26 @@ def test_half_precision_and_another_device(nets):
     assert next(nets[0].parameters()).dtype == torch.bfloat16
     with pytest.raises(ValueError, match="`device` is for torch modules"):
         lw.from_models(GaussianNB().fit(X, Y), X, device="cuda")
+
+
+def test_modes_come_back_after_an_error() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout()).train()
+    model[0].eval()
+    with _evaluating(model):
+        assert not model.training
+        assert not torch.is_grad_enabled()
+    with pytest.raises(KeyError), _evaluating(model):
+        raise KeyError
+    assert [module.training for module in model.modules()] == [True, False, True]
+    assert torch.is_grad_enabled()
+
+
+def test_the_global_generator_goes_on_as_before() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(2)
+    torch.manual_seed(1)
+    with _seeded(5):
+        inside = torch.rand(1)
+    assert torch.equal(torch.rand(2), expected)
+    with _seeded(5):
+        assert torch.equal(torch.rand(1), inside)

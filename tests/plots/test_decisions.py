@@ -11,9 +11,8 @@ import labelwise as lw
 @pytest.mark.parametrize("task", ["multiclass", "per_label"])
 def test_decisions_by_class(case, task) -> None:
     q, _, _ = case
-    matrix = 1 - np.eye(4)
     costs = lw.decisions.Costs(
-        matrix, false_positive=1, false_negative=2, abstain=0.3, ask=0.25, expert_error=0.05
+        missed=2, false_alarm={q.class_names[0]: 1}, abstain=0.3, ask=0.25, expert_error=0.05
     )
     plan = lw.decisions.decide(q, costs, task=task)
     ax = lw.plots.plot_decisions(plan)

@@ -28,3 +28,13 @@ def test_sources(optional) -> None:
     ]
     with pytest.raises(TypeError, match=r"what u\.sources"):
         lw.plots.plot_sources(s.values)
+
+
+def test_names_are_no_formulas(optional) -> None:
+    optional("matplotlib")
+    probs = np.random.default_rng(0).dirichlet(np.ones(2), (4, 9))
+    factors = {"$a_$": ["x", "x", "y", "y"], "seed": ["1", "2", "1", "2"]}
+    q = lw.Ensemble(probs, class_names=["$x_$", "no"], factors=factors)
+    ax = lw.plots.plot_sources(lw.decompose(q).sources(rng=0))
+    ax.figure.canvas.draw()  # x_ is no formula, and would be refused
+    assert r"\$x_\$" in [tick.get_text() for tick in ax.get_xticklabels()]

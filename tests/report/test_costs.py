@@ -45,10 +45,6 @@ def test_costs_of_labels() -> None:
     found = given(Costs(default=1, missed={"c": 20}), labels)
     assert found["task"] == "per_label"
     assert list(found["tables"]) == ["per_label"]
-    assert (
-        given(Costs(false_positive=1, false_negative=dict.fromkeys(NAMES, 3)))["task"]
-        == "per_label"
-    )
     with pytest.raises(ValueError, match="the labels may occur together"):
         given(Costs(1 - np.eye(4)), labels)
 
@@ -62,8 +58,8 @@ def test_costs_of_labels() -> None:
         ),
         (Costs(np.ones((4, 4))), "not of that form"),  # right predictions cost something
         (
-            Costs(false_positive=1, false_negative=1, ask=[1, 2, 3, 4]),
-            "the page has one `ask` for all labels; got 4 different ones",
+            Costs(false_alarm=1, missed=1, ask=[1, 2, 3, 4]),
+            "the page has one `ask` for all labels; got one per label",
         ),
         (Costs(missed={"aa": 2}), "Did you mean 'a'?"),
     ],

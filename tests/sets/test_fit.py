@@ -74,7 +74,7 @@ MANY = lw.MultiLabelEnsemble(P[None])
         (lambda: fit_sets(P, Y, prevalence=[0.25] * 4), "for per='marginal'"),
         (lambda: fit_sets(P, Y, per="marginal", prevalence=[0.5] * 4), "sum to 1"),
         (lambda: fit_sets(ensemble(P), Y, per="marginal", prevalence={"nevus": 1}), (
-            "share of each class; got 1 of 4"
+            "must have a value for each name; missing: 'melanoma', 'lentigo', 'angioma'"
         )),
         (lambda: fit_sets(P[Y > 0], Y[Y > 0], per="marginal", prevalence=[0.25] * 4), "no calibration case has it"),  # noqa: E501
         (lambda: fit_sets(P, Y, per="marginal", prevalence=[0.25] * 4, groups=Y), (

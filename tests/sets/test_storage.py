@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +62,30 @@ def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("format", np.asarray("other")), ("coverage", np.asarray(1.5)), ("offsets", np.array([0, 9, 3, 7, 400])), ("scores", np.full(400, np.nan)),  # noqa: E501
-        ("inside", np.zeros((4, 3), bool)), ("score", np.asarray("mine")), ("used_by", np.zeros((4, 4), bool)), ("class_names", np.asarray(["a"] * 4)),  # noqa: E501
+        ("format", "other"),
+        ("coverage", 1.5),
+        ("n_scores", [0, 9, 3, 7]),
+        ("score", "mine"),
+        ("class_names", ["a"] * 4),
+        ("scores", np.full(400, np.nan)),
+        ("inside", np.zeros((4, 3), bool)),
+        ("used_by", np.zeros((4, 4), bool)),
     ],
-)  # fmt: skip
-def test_damaged_files_are_refused(key: str, value: np.ndarray, tmp_path: Path) -> None:
+)
+def test_damaged_files_are_refused(key: str, value: Any, tmp_path: Path) -> None:
     path = fitted()["class"].save(tmp_path / "sets.npz")
     with np.load(path) as file:
-        arrays = dict(file) | {key: value}
+        arrays = dict(file)
+    if key in arrays:
+        arrays[key] = value
+    else:
+        arrays["settings"] = json.dumps(json.loads(str(arrays["settings"])) | {key: value})
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"sets\.npz|must lie strictly"):
+    with pytest.raises(ValueError, match=r"sets\.npz"):
         load_sets(path)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "preds.npz", probs=np.ones((1, 2, 2)))
+    with pytest.raises(ValueError, match=r"preds\.npz: .*no file of fitted sets"):
+        load_sets(tmp_path / "preds.npz")

@@ -118,7 +118,7 @@ def simulate(
             ]
         )
         counts.append([int(np.sum(y[labeled] == k)) for k in classes])
-        if costs is not None and costs.fits("multiclass"):
+        if costs is not None:
             plan = decide(test, costs, task="multiclass")
             paid.append(plan.problem.cost_of(plan.problem.now(mean)[0], truth).mean())
         if r == rounds:

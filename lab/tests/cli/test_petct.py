@@ -69,7 +69,7 @@ def test_from_phantoms_to_the_report(tmp_path):
     assert "accuracy" in said
     assert "held-back-slices" in said
     costs = tmp_path / "costs.toml"
-    costs.write_text("false_positive = 1\nfalse_negative = 5\nask = 1\n")
+    costs.write_text("false_alarm = 1\nmissed = 5\nask = 1\n")
     said = run("report", slices, trained, "-o", report, "--costs", costs, "--show", 1)
     assert "AUROC by uncertainty" in said
     assert (

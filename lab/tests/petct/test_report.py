@@ -55,7 +55,7 @@ def test_disputed_labels():
     """The paper's example: the members disagree about lymphoma and lung cancer."""
     probs = np.array([[[0.05, 0.75, 0.15, 0.05]], [[0.05, 0.1, 0.8, 0.05]]])
     q = Ensemble(probs, class_names=NAMES)
-    costs = Costs(false_positive=1, false_negative=1)
+    costs = Costs(false_alarm=1, missed=1)
     words = disputed_labels(decide(q, costs, task="per_label"), 0)
     assert words == (
         "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer "
@@ -71,8 +71,8 @@ def test_disputed_labels():
 def test_everything_is_written(slices, trained, tmp_path, results):
     open_before = plt.get_fignums()
     costs = Costs(
-        false_positive=1,
-        false_negative={"negative": 1, "lung cancer": 8, "lymphoma": 8, "melanoma": 8},
+        false_alarm=1,
+        missed={"negative": 1, "lung cancer": 8, "lymphoma": 8, "melanoma": 8},
         ask=0.5,
     )
     case = str(results.part.patients[0])

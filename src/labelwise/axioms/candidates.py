@@ -27,9 +27,8 @@ def draw(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
     shape = np.exp(rng.uniform(np.log(0.2), np.log(8), (b, 1)))
     atoms = rng.standard_gamma(shape, (m, b, k)) + 1e-12
     atoms = np.where(alike, atoms[:1] * np.exp(0.4 * rng.standard_normal((m, b, k))), atoms)
-    in_play = rng.random((b, k)).argsort(axis=-1) < rng.integers(
-        2, 4, (b, 1)
-    )  # two or three of many classes
+    # two or three of many classes
+    in_play = rng.random((b, k)).argsort(axis=-1) < rng.integers(2, 4, (b, 1))
     atoms = np.where(few & ~in_play, 0.0, atoms)
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
@@ -47,34 +46,35 @@ def mutate(rng: np.random.Generator, params: np.ndarray, steps: np.ndarray) -> n
     return np.asarray(params * np.exp(steps[:, None] * changed * rng.standard_normal(params.shape)))
 
 
+def _split(params: np.ndarray) -> list[np.ndarray]:
+    """The member, where a move adds and removes, (..., K) each; weight, length and odds, (...)."""
+    k = (params.shape[-1] - 3) // 3
+    numbers = np.moveaxis(params[..., 3 * k :], -1, 0)
+    return [*np.split(params[..., : 3 * k], 3, axis=-1), *numbers]
+
+
 def decode(params: np.ndarray) -> Candidate:
     """The candidates encoded by the parameters."""
-    k = (params.shape[-1] - 3) // 3
-    atoms = simplex(params[..., :k])
+    member, adds, removes, weights, share, odds = _split(params)
+    atoms = simplex(member)
     atoms = simplex(np.where(atoms < SMALLEST, 0.0, atoms))
-    weights, share, odds = params[..., 3 * k], params[..., 3 * k + 1], params[..., 3 * k + 2]
-    p = np.clip(odds / (1 + odds), 0.02, 0.98)
     q = Ensemble(atoms, weights=weights, member_axis=0)
-    return Candidate(
-        q, params[..., k : 2 * k], params[..., 2 * k : 3 * k], np.minimum(share, 1.0), p
-    )
+    p = np.clip(odds / (1 + odds), 0.02, 0.98)
+    return Candidate(q, adds, removes, np.minimum(share, 1.0), p)
 
 
 def tidy(params: np.ndarray, digits: int) -> np.ndarray | None:
     """Parameters of a similar candidate, rounded to ``digits`` decimals; ``None`` if a member would
     vanish.
     """
-    k = (params.shape[-1] - 3) // 3
-    blocks = [_rounded(simplex(params[..., i * k : (i + 1) * k]), digits) for i in range(3)]
-    weights = _rounded(simplex(params[..., 3 * k].T), digits).T
+    *blocks, weights, share, odds = _split(params)
+    weights = _rounded(simplex(weights.T), digits).T
     if np.any(weights <= 0):
         return None
-    share = np.maximum(np.round(np.minimum(params[..., 3 * k + 1], 1.0), digits), 0.1)
-    odds = params[..., 3 * k + 2]
+    blocks = [_rounded(simplex(block), digits) for block in blocks]
+    share = np.maximum(np.round(np.minimum(share, 1.0), digits), 0.1)
     p = np.clip(np.round(odds / (1 + odds), 1), 0.1, 0.9)
-    return np.concatenate(
-        [*blocks, weights[..., None], share[..., None], (p / (1 - p))[..., None]], axis=-1
-    )
+    return np.concatenate([*blocks, np.stack([weights, share, p / (1 - p)], axis=-1)], axis=-1)
 
 
 def simplex(x: np.ndarray) -> np.ndarray:

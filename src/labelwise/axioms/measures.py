@@ -90,19 +90,18 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
     loss = as_loss(loss)
     if not isinstance(loss, CostLoss):
         return LabelWise(loss)
-    named = [
-        side for side in (loss.false_positive, loss.false_negative) if isinstance(side, Mapping)
-    ]
-    if named:
-        loss = loss.bind(tuple(named[0]))
-    sizes = [
-        costs.size
-        for side in (loss.false_positive, loss.false_negative)
-        if (costs := np.asarray(side)).ndim
-    ]
-    if sizes and sizes[0] < 2:
-        raise ValueError(f"costs by class need at least 2 classes; got {sizes[0]}")
-    return LabelWise(loss, sizes[0] if sizes else None)
+    for side in (loss.false_positive, loss.false_negative):
+        if isinstance(side, Mapping):
+            loss = loss.bind(tuple(side))
+            break
+    n_classes = None
+    for side in (loss.false_positive, loss.false_negative):
+        costs = np.asarray(side)
+        if costs.ndim:
+            n_classes = costs.size
+    if n_classes is not None and n_classes < 2:
+        raise ValueError(f"costs by class need at least 2 classes; got {n_classes}")
+    return LabelWise(loss, n_classes)
 
 
 def _from_function(function: Callable[[Q], Any]) -> Global:

@@ -21,11 +21,8 @@ TIE = 1e-12
 
 # (K classes, M members, whether to evolve): few atoms and many. Rare failures show with few.
 SHAPES = ((2, 2, True), (3, 2, False), (2, 3, False), (4, 3, True), (3, 4, False), (6, 15, False))
-NUMBERS, FEWEST, MOST = (
-    4000,
-    50,
-    1000,
-)  # probabilities in a batch of distributions, and bounds on its length
+NUMBERS = 4000  # probabilities in a batch of distributions
+FEWEST, MOST = 50, 1000  # bounds on its length
 PARENTS, CHILDREN, GENERATIONS = 12, 3, 20  # children of each parent
 
 # How far a child is from its parent. Steps are inherited and adapt, so that the search converges
@@ -49,7 +46,6 @@ class Entry:
     def result(self, measure: str) -> AxiomResult:
         holds = self.counterexample is None
         strict = holds and self.tie is None if self.rule.two_versions else None
-        tie = self.tie if holds else None
         return AxiomResult(
             self.rule.axiom,
             measure,
@@ -58,7 +54,7 @@ class Entry:
             strict,
             self.trials,
             self.counterexample,
-            tie,
+            self.tie if holds else None,
         )
 
 
@@ -92,13 +88,11 @@ class Group:
 
     def compare(self, rule: Rule, params: np.ndarray) -> tuple[Ensemble, np.ndarray, Comparison]:
         """Q, the measure at Q, and what the rule compares it with."""
-        c = rule.domain(decode(params))
-        value = (
-            self.values
-            if params is self.params and rule.domain is any_q
-            else self.setting.measure(c.q)
-        )
-        return c.q, value.sum(axis=-1), rule.compare(self.setting, c, value)
+        candidate = rule.domain(decode(params))
+        value = self.values  # known for the first candidates as they are
+        if params is not self.params or rule.domain is not any_q:
+            value = self.setting.measure(candidate.q)
+        return candidate.q, value.sum(axis=-1), rule.compare(self.setting, candidate, value)
 
     def judge(
         self, rule: Rule, params: np.ndarray, entries: dict[tuple[str, str], Entry]
@@ -106,17 +100,13 @@ class Group:
         """Evaluate candidates and record violations and ties; return how close each is to violating
         the rule, (3, B).
         """
-        open_entries = {
-            m: entry
-            for m in rule.measures
-            if (entry := entries[rule.axiom, m]).counterexample is None
-        }
-        if not open_entries:
+        unbroken = _unbroken(rule, entries)
+        if not unbroken:
             return np.empty((3, 0))
         _, value, comparison = self.compare(rule, params)
         gaps = rule.gap(value, comparison.bound)
-        for m, entry in open_entries.items():
-            gap = gaps[MEASURES.index(m)]
+        for m in unbroken:
+            entry, gap = entries[rule.axiom, m], gaps[MEASURES.index(m)]
             entry.trials += int(np.isfinite(gap).sum())
             best = int(np.argmax(gap))
             if self.breaks(rule, gap[best]):
@@ -131,9 +121,9 @@ class Group:
         return np.where(gaps > 0, gaps, gaps / np.maximum(comparison.size, SHORTEST) ** rule.order)
 
     def breaks(self, rule: Rule, gap: float) -> bool:
-        return bool(
-            gap >= -TIE * self.scale if rule.relation == ">" else gap > rule.tolerance * self.scale
-        )
+        if rule.relation == ">":
+            return self.ties(gap)
+        return bool(gap > rule.tolerance * self.scale)
 
     def ties(self, gap: float) -> bool:
         return bool(gap >= -TIE * self.scale)
@@ -151,23 +141,15 @@ class Group:
         params = self.params
         steps = _new_steps(rng, params.shape[1])
         for _ in range(GENERATIONS):
-            rows = [
-                MEASURES.index(m)
-                for m in rule.measures
-                if entries[rule.axiom, m].counterexample is None
-            ]
+            rows = [MEASURES.index(m) for m in _unbroken(rule, entries)]
             if not rows:
                 return
             parents = np.concatenate([self.parents(scores[i]) for i in rows])
             old = np.repeat(parents, CHILDREN)
-            inherited = steps[old] * np.exp(
-                rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size)
-            )
-            new_steps = np.where(
-                rng.random(old.size) < NEW_STEPS,
-                _new_steps(rng, old.size),
-                np.minimum(inherited, LONGEST_STEP),
-            )
+            factors = np.exp(rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size))
+            inherited = np.minimum(steps[old] * factors, LONGEST_STEP)
+            fresh = rng.random(old.size) < NEW_STEPS
+            new_steps = np.where(fresh, _new_steps(rng, old.size), inherited)
             children = mutate(rng, params[:, old], new_steps)
             new_scores = self.judge(rule, children, entries)
             params = np.concatenate([params[:, parents], children], axis=1)
@@ -209,6 +191,11 @@ class Group:
         sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
         others = tuple(_single(x) if isinstance(x, Ensemble) else x for x in comparison.others)
         return Counterexample(_single(q), others, here, bound, sentence)
+
+
+def _unbroken(rule: Rule, entries: dict[tuple[str, str], Entry]) -> list[str]:
+    """The measures for which no counterexample to the rule is known."""
+    return [m for m in rule.measures if entries[rule.axiom, m].counterexample is None]
 
 
 def _new_steps(rng: np.random.Generator, n: int) -> np.ndarray:

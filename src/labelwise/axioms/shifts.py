@@ -144,15 +144,12 @@ def support(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"`q` must be an lw.Ensemble; got {type(q).__name__}")
     probs, given = q.members
     atoms = to_numpy(probs).astype(float)
-    batch = atoms.shape[1:-1]
-    weights = (
-        np.full(atoms.shape[0], 1 / atoms.shape[0])
-        if given is None
-        else to_numpy(given).astype(float)
-    )
-    return atoms, np.broadcast_to(
-        weights.reshape(weights.shape + (1,) * (1 + len(batch) - weights.ndim)), atoms.shape[:-1]
-    )
+    if given is None:
+        return atoms, np.full(atoms.shape[:-1], 1 / len(atoms))
+    weights = to_numpy(given).astype(float)
+    if weights.ndim == 1:  # the same for all instances
+        weights = weights.reshape(-1, *(1,) * (atoms.ndim - 2))
+    return atoms, np.broadcast_to(weights, atoms.shape[:-1])
 
 
 def _direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -46,24 +46,22 @@ class Counterexample:
         return support(self.q)[1]
 
     def __str__(self) -> str:
-        names = ["Q'"] if len(self.others) == 1 else ["Q1", "Q2"]
-        parts = [
-            f"Q = {_show(self.q)}",
-            *(f"{name} = {_show(q)}" for name, q in zip(names, self.others, strict=False)),
-            self.sentence,
-        ]
-        return "; ".join(parts)
+        names = ["Q", "Q'"] if len(self.others) == 1 else ["Q", "Q1", "Q2"]
+        shown = zip(names, (self.q, *self.others), strict=False)
+        return "; ".join([*(f"{name} = {_show(q)}" for name, q in shown), self.sentence])
 
 
 def _show(q: Q) -> str:
     if not q.finite:
         return f"uniform on the simplex of {q.n_classes} classes"
     atoms, weights = support(q)
-    shown = [
-        f"{w:.4g} δ({', '.join(f'{x:.4g}' for x in atom)})"
-        for atom, w in zip(atoms[:6], weights, strict=False)
-    ]
-    return " + ".join(shown) + (f" + … ({len(atoms)} atoms)" if len(atoms) > 6 else "")
+    shown = []
+    for atom, weight in zip(atoms[:6], weights, strict=False):
+        numbers = ", ".join(f"{x:.4g}" for x in atom)
+        shown.append(f"{weight:.4g} δ({numbers})")
+    if len(atoms) > 6:
+        shown.append(f"… ({len(atoms)} atoms)")
+    return " + ".join(shown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,25 +115,26 @@ class AxiomTable:
 
     def __getitem__(self, key: tuple[str, str]) -> AxiomResult:
         """The result for one axiom and one of ``"TU"``, ``"AU"``, ``"EU"``."""
-        known = {(r.axiom, r.measure): r for r in self.results}
-        if isinstance(key, tuple) and key in known:
-            return known[key]
-        axioms = list(dict.fromkeys(r.axiom for r in self.results))
-        if not (
-            isinstance(key, tuple) and len(key) == 2 and key[0] in axioms and key[1] in MEASURES
-        ):
+        axioms = self._axioms()
+        axiom, measure = key if isinstance(key, tuple) and len(key) == 2 else (None, None)
+        if axiom not in axioms or measure not in MEASURES:
             raise KeyError(
                 f"ask for an axiom ({axioms[0]} … {axioms[-1]}) and a measure (TU, AU, EU), as "
                 f"table['A3', 'EU']; got {key!r}"
             )
-        spoken = " and ".join(r.measure for r in self.results if r.axiom == key[0])
-        raise KeyError(f"axiom {key[0]} is not about {key[1]}, only about {spoken}")
+        of_axiom = {result.measure: result for result in self.results if result.axiom == axiom}
+        if measure not in of_axiom:
+            raise KeyError(
+                f"axiom {axiom} is not about {measure}, only about {' and '.join(of_axiom)}"
+            )
+        return of_axiom[measure]
+
+    def _axioms(self) -> list[str]:
+        return list(dict.fromkeys(result.axiom for result in self.results))
 
     def __str__(self) -> str:
-        cells = {(r.axiom, r.measure): r.verdict for r in self.results}
-        lines = [f"{self.name:<16}" + "".join(f"{m:<8}" for m in MEASURES)]
-        for axiom in dict.fromkeys(r.axiom for r in self.results):
-            lines.append(
-                f"{axiom:<16}" + "".join(f"{cells.get((axiom, m), '-'):<8}" for m in MEASURES)
-            )
-        return "\n".join(line.rstrip() for line in lines)
+        cells = {(result.axiom, result.measure): result.verdict for result in self.results}
+        rows: list[tuple[str, ...]] = [(self.name, *MEASURES)]
+        for axiom in self._axioms():
+            rows.append((axiom, *(cells.get((axiom, measure), "-") for measure in MEASURES)))
+        return "\n".join(f"{row[0]:<16}{row[1]:<8}{row[2]:<8}{row[3]}" for row in rows)

@@ -55,10 +55,6 @@ OPTION_FIXES: Mapping[str, str] = {
         "first"
     ),
     "per_label": "Use --task per_label",
-    "per_label_or_matrix": "Use --task per_label, or if a wrong class costs its false positive "
-    "plus the truth's false negative, "
-    "give that `matrix`: false_negative of the row plus false_positive of the column, 0 on the "
-    "diagonal",
     "pool": "Collect more, lower --coverage, or pool rare classes in a file for --events, such as "
     "{rare!r} with a common class added until it "
     "suffices: that guarantees coverage of the pool, not of each class in it",

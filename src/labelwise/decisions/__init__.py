@@ -4,7 +4,7 @@ learning.
 
 from __future__ import annotations
 
-from .acquisition import Acquisition, acquire, class_need, class_quotas
+from .acquisition import Acquisition, acquire
 from .costs import Costs
 from .outcome import Outcome, PolicyReport, evaluate_policy
 from .policy import BreakEven, Decisions, decide
@@ -27,8 +27,6 @@ __all__ = [
     "Threshold",
     "acquire",
     "choose_threshold",
-    "class_need",
-    "class_quotas",
     "decide",
     "evaluate_policy",
 ]

@@ -16,7 +16,7 @@ from .._format import number, percent
 from .._frames import values_by_class
 from .._labels import class_position
 from .._suggestions import check_choice
-from .._tables import Shown, Summary, instance_frame
+from .._tables import SHOWN, Shown, Summary, instance_frame
 from .._validation import as_rng, check_positive
 from ..decomposition import decompose
 from ..distributions import Distribution
@@ -46,6 +46,7 @@ class Acquisition(Shown):
     need: np.ndarray | None
     """For ``"label_wise"``: contribution of each class to each case's score, (N, K)."""
     strategy: str
+    class_names: tuple[str, ...]
     instance_ids: Any = None
     """What all cases of the pool are called, where they came with an index."""
 
@@ -66,68 +67,65 @@ class Acquisition(Shown):
             rank=True,
         )
 
+    def quotas(self, budget: int | None = None) -> dict[str, int]:
+        """The budget divided among the classes, if examples come by class instead of from a pool:
+        in proportion to each class's mean ``need``, rounded by largest remainders.
+
+        >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), class_names=["lung", "lymphoma", "melanoma"])
+        >>> lw.decisions.acquire(q, budget=1).quotas(10)
+        {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
+        """  # noqa: E501
+        budget = check_positive(len(self.index) if budget is None else budget, "budget")
+        if self.need is None:
+            raise ValueError(f"the strategy {self.strategy!r} ignores classes; use 'label_wise'")
+        need = self.need.mean(axis=0)
+        if need.sum() <= 0:
+            raise ValueError(
+                "the members agree on every case, so their disagreement does not favor any class"
+            )
+        exact = budget * need / need.sum()
+        quota = np.floor(exact).astype(int)
+        rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]
+        quota[rest] += 1
+        return dict(zip(self.class_names, quota.tolist(), strict=True))
+
     def _summary(self) -> Summary:
-        labels = self.label or ("",) * len(self.index)
-        rows = [
-            (str(i), float(self.score[i]), label)
-            for i, label in zip(self.index[:10].tolist(), labels, strict=False)
-        ]
         title = (
             f"Acquisition ({self.strategy}): {len(self.index):,} of {len(self.score):,} cases, "
             "best first"
         )
-        return Summary(
-            title,
-            ("case", "score", "label"),
-            rows,
-            f"… and {len(self.index) - 10:,} more" if len(self.index) > 10 else "",
-        )
+        rows = []
+        for j, i in enumerate(self.index[:SHOWN].tolist()):
+            label = "" if self.label is None else self.label[j]
+            rows.append((str(i), float(self.score[i]), label))
+        more = len(self.index) - SHOWN
+        note = f"… and {more:,} more" if more > 0 else ""
+        return Summary(title, ("case", "score", "label"), rows, note)
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
         i = int(self.index[j])
         if self.label is None or self.label_index is None or self.need is None:
             return f"case {i}: {self.strategy} score {number(self.score[i])}"
+        whole = f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
         if np.count_nonzero(self.need.any(axis=0)) <= 1:
-            return (
-                f"case {i}, for {self.label[j]}: score {number(self.score[i])} (the pool's mean is "
-                f"{number(self.score.mean())})"
-            )
+            return f"case {i}, for {self.label[j]}: score {whole}"
         if not self.need[i].any():
             return f"case {i}: score 0, the members agree about it"
         share = self.need[i, self.label_index[j]] / self.need[i].sum()
-        return (
-            f"case {i}, for {self.label[j]}: {percent(share, 0)} of its score of "
-            f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
-        )
+        return f"case {i}, for {self.label[j]}: {percent(share, 0)} of its score of {whole}"
 
 
-def class_need(
-    q: Distribution,
-    costs: Costs | None = None,
-    *,
-    loss: LossName | Loss = "log",
-    prevalence: Any = None,
+def _class_need(
+    q: Distribution, costs: Costs | None, loss: LossName | Loss, prevalence: Any
 ) -> np.ndarray:
-    r"""How much the members disagree about each class of each case, weighted, (N, K): :math:`w_k\,
-    \mathrm{EU}_k(x) / \pi_k`.
-
-    A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence
-    :math:`\pi_k` in the pool (defaults to the mean predicted probability, at least 1/N) puts the
-    classes on one scale. The weight :math:`w_k` is the cost of missing the class:
-    ``false_negative``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
-    """
+    """How much the members disagree about each class of each case, weighted, (N, K)."""
     if q.finite and q.n_members == 1:
         raise ValueError(
             "one member says nothing about epistemic uncertainty; label-wise acquisition needs at "
             "least 2"
         )
     epistemic = to_numpy(decompose(q, loss).epistemic).astype(float)
-    if epistemic.ndim != 2:
-        raise ValueError(
-            "`q` must be a pool of cases, one axis of instances; got instances of shape "
-            f"{epistemic.shape[:-1]}"
-        )
     if prevalence is None:
         share = to_numpy(q.mean()).astype(float).mean(axis=0)
     else:
@@ -165,9 +163,12 @@ def acquire(
     r"""Choose ``budget`` cases of a pool to label: those about which the members disagree most.
 
     That labels of these cases improve the model is not known beforehand; compare with ``"random"``
-    on held-out data. ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k`
-    (see `class_need`). ``"entropy"``, ``"bald"`` (mutual information), ``"margin"`` and
-    ``"random"`` are the usual baselines, which ignore classes and costs.
+    on held-out data. ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k`.
+    A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence
+    :math:`\pi_k` puts the classes on one scale. The weight :math:`w_k` is the cost of missing the
+    class: ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
+    ``"entropy"``, ``"bald"`` (mutual information), ``"margin"`` and ``"random"`` are the usual
+    baselines, which ignore classes and costs.
 
     Parameters
     ----------
@@ -187,8 +188,10 @@ def acquire(
         product of the score and the distance to the nearest chosen case.
     features : array (N, D), optional
         Space of the distances for ``"diverse"``; defaults to the mean probabilities.
-    loss, prevalence
-        See `class_need`.
+    loss : str or Loss
+        Loss of the epistemic uncertainty.
+    prevalence : array (K,), or mapping or series from class names, optional
+        Of each class in the pool; defaults to the mean predicted probability, at least 1/N.
     rng : int, Generator or None
         Random seed or generator for ``"random"``.
 
@@ -219,12 +222,14 @@ def acquire(
         )
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))
     chosen = None if label is None else _check_label(label, class_names, strategy, batch)
-    need = (
-        class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
-    )
-    if need is not None and chosen is not None:
-        need = np.where(np.arange(q.n_classes) == chosen, need, 0.0)
-    score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
+    need = None
+    if strategy == "label_wise":
+        need = _class_need(q, costs, loss, prevalence)
+        if chosen is not None:
+            need = np.where(np.arange(q.n_classes) == chosen, need, 0.0)
+        score = need.sum(axis=1)
+    else:
+        score = _baseline(q, mean, strategy, rng)
     taught: np.ndarray | None = None
     if batch == "balanced" and need is not None:
         index, taught = _take_turns(need, budget)
@@ -235,7 +240,7 @@ def acquire(
         if need is not None:
             taught = need[index].argmax(axis=1) if chosen is None else np.full(budget, chosen)
     labels = None if taught is None else tuple(class_names[k] for k in taught)
-    return Acquisition(index, score, labels, taught, need, strategy, q.ids)
+    return Acquisition(index, score, labels, taught, need, strategy, class_names, q.ids)
 
 
 def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch: str) -> int:
@@ -294,9 +299,9 @@ def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
             chosen.append(case)
             taught.append(k)
     rest = np.flatnonzero(free)[: budget - len(chosen)]  # about these the members agree
-    return np.append(chosen, rest).astype(int), np.append(taught, need[rest].argmax(axis=1)).astype(
-        int
-    )
+    chosen += rest.tolist()
+    taught += need[rest].argmax(axis=1).tolist()
+    return np.asarray(chosen), np.asarray(taught)
 
 
 def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
@@ -316,35 +321,3 @@ def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
             best = int(np.argmax(np.where(free, score, -np.inf)))
         chosen.append(best)
     return np.asarray(chosen)
-
-
-def class_quotas(
-    q: Distribution,
-    costs: Costs | None = None,
-    *,
-    budget: int,
-    loss: LossName | Loss = "log",
-    prevalence: Any = None,
-) -> dict[str, int]:
-    r"""Divide a budget of new examples among the classes by the members' disagreement, if examples
-    come by class.
-
-    In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see
-    `class_need`), rounded by largest remainders to sum to ``budget``.
-
-    >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), class_names=["lung", "lymphoma", "melanoma"])
-    >>> class_quotas(q, budget=10)
-    {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
-    """  # noqa: E501
-    check_positive(budget, "budget")
-    need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
-    if need.sum() <= 0:
-        raise ValueError(
-            "the members agree on every case, so their disagreement does not favor any class"
-        )
-    exact = budget * need / need.sum()
-    quota = np.floor(exact).astype(int)
-    rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]
-    quota[rest] += 1
-    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
-    return dict(zip(class_names, quota.tolist(), strict=True))

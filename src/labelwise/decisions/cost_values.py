@@ -7,13 +7,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._arrays import check_names
 from .._frames import library_of_frame, named_axes
 from .._suggestions import suggest
+
+CostValues: TypeAlias = float | np.ndarray | Mapping[str, float]
 
 
 def matrix_by_name(matrix: Any) -> Any:
@@ -23,48 +25,30 @@ def matrix_by_name(matrix: Any) -> Any:
     if library_of_frame(matrix) is None or len(matrix.shape) != 2:
         return matrix
     values, (rows, columns) = named_axes(matrix, "matrix")
-    if rows is None and columns is None:
-        return values
+    names = columns if rows is None else rows
+    if names is None or values.shape != (len(names), len(names)):
+        return values  # a shape that is not square is refused later
     if rows is None or columns is None:
-        known, without = (rows, "columns") if columns is None else (columns, "index")
-        if values.shape[0] == values.shape[1]:
-            warnings.warn(
-                (
-                    f"The {without} of `matrix` has no class names: they are taken to be in the "
-                    f"order of the other axis, {', '.join(known or ())}"
-                ),
-                stacklevel=3,
-            )
-        rows = columns = known
-    if len(values) != len(rows or ()):  # refused below, where its shape is checked
-        return values
-    return {
-        truth: dict(zip(columns or (), row.tolist(), strict=True))
-        for truth, row in zip(rows or (), values, strict=True)
-    }
-
-
-def series_by_name(value: Any) -> Any:
-    """A series from class names as a mapping; anything else, and a series without names, as it
-    is.
-    """
-    if library_of_frame(value) is None or len(value.shape) != 1:
-        return value
-    values, (names,) = named_axes(value, "costs")
-    return values if names is None else dict(zip(names, values.tolist(), strict=True))
+        without = "index" if rows is None else "columns"
+        warnings.warn(
+            f"The {without} of `matrix` has no class names: they are taken to be in the order of "
+            f"the other axis, {', '.join(names)}",
+            stacklevel=3,
+        )
+    named_rows = [dict(zip(columns or names, row, strict=True)) for row in values.tolist()]
+    return dict(zip(names, named_rows, strict=True))
 
 
 def known_names(
-    matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | Mapping[Any, str] | None
+    matrix: Any, class_names: Sequence[str] | Mapping[Any, str] | None
 ) -> tuple[str, ...] | None:
-    """The given class names, or the keys of the first mapping."""
+    """The given class names, or those of a matrix by name."""
     if class_names is not None:
         if isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping):
             raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
         return check_names(class_names, len(class_names))
-    for value in (matrix, *prices.values()):
-        if isinstance(value, Mapping):
-            return tuple(map(str, value))
+    if isinstance(matrix, Mapping):
+        return tuple(map(str, matrix))
     return None
 
 
@@ -86,34 +70,58 @@ def check_number(value: Any, where: str) -> float:
     return number
 
 
-def check_price(
-    name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool
-) -> float | np.ndarray | None:
-    """A cost as one number, or as one per class in the order of the class names."""
+def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
+    """Costs as one number, or as a mapping from class names; as one per class if there are no
+    names.
+    """
+    if library_of_frame(value) is not None and len(value.shape) == 1:
+        values, (index,) = named_axes(value, "costs")
+        value = values if index is None else dict(zip(index, values.tolist(), strict=True))
     if value is None:
         return None
     if isinstance(value, Mapping):
-        value = {str(key): cost for key, cost in value.items()}
-        check_same(name, tuple(value), known or ())
-        return np.asarray([check_number(value[key], f"`{name}` of {key!r}") for key in known or ()])
+        costs = {str(key): cost for key, cost in value.items()}
+        for key in costs:
+            if known is not None and key not in known:
+                raise ValueError(f"`{name}` names the unknown class {key!r}{suggest(key, known)}")
+        return {key: check_number(cost, f"`{name}` of {key!r}") for key, cost in costs.items()}
     if isinstance(value, str) or np.ndim(value) == 0:
         return check_number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
     if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
-        expected = (
-            "one number per class" if known is None else f"one for each of the {len(known)} classes"
-        )
+        expected = "one number per class"
+        if known is not None:
+            expected = f"one for each of the {len(known)} classes"
         raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
-    if known is not None and not ordered:
+    numbers = [
+        check_number(cost, f"`{name}` of class {i}")
+        for i, cost in enumerate(np.asarray(value).tolist())
+    ]
+    if known is None:
+        return np.asarray(numbers)
+    return dict(zip(known, numbers, strict=True))
+
+
+def per_class(
+    name: str, costs: Any, class_names: Sequence[str], default: float | None = None
+) -> Any:
+    """A cost for each class; ``default`` for those that a mapping does not name."""
+    if costs is None:
+        return None
+    if isinstance(costs, Mapping):
+        for key in costs:
+            if key not in class_names:
+                raise ValueError(
+                    f"`{name}` names {key!r}, which is not a class of the "
+                    f"prediction{suggest(key, class_names)}"
+                )
+        if default is None:
+            check_same(name, tuple(costs), tuple(class_names))
+        return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
+    if isinstance(costs, np.ndarray) and len(costs) != len(class_names):
         raise ValueError(
-            f"`{name}` is a sequence while other costs are by class name: pass `class_names` for "
-            "its order, or a mapping"
+            f"`{name}` is given for {len(costs)} classes; the prediction has K = {len(class_names)}"
         )
-    return np.asarray(
-        [
-            check_number(cost, f"`{name}` of class {i}")
-            for i, cost in enumerate(np.asarray(value).tolist())
-        ]
-    )
+    return np.full(len(class_names), costs)
 
 
 def check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
@@ -136,13 +144,17 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
     if isinstance(matrix, Mapping):
         classes = known or ()
         check_same("matrix", tuple(map(str, matrix)), classes)
-        rows = {
-            str(truth): {str(key): cost for key, cost in row.items()}
-            for truth, row in _each_row(matrix)
-        }
-        for truth, row in rows.items():
-            row.setdefault(truth, 0.0)
-            check_same(f"matrix of {truth!r}", tuple(row), classes)
+        rows: dict[str, dict[str, Any]] = {}
+        for truth, row in matrix.items():
+            if not isinstance(row, Mapping):
+                raise TypeError(
+                    f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; "
+                    f"got {row!r}"
+                )
+            costs = {str(key): cost for key, cost in row.items()}
+            costs.setdefault(str(truth), 0.0)
+            check_same(f"matrix of {str(truth)!r}", tuple(costs), classes)
+            rows[str(truth)] = costs
         matrix = [
             [check_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes]
             for k in classes
@@ -172,48 +184,3 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
             f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows"
         )
     return table.astype(float)
-
-
-def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
-    for truth, row in matrix.items():
-        if not isinstance(row, Mapping):
-            raise TypeError(
-                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
-                f"{row!r}"
-            )
-    return list(matrix.items())
-
-
-def per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: str) -> Any:
-    """A cost for each of the ``n`` classes of the prediction."""
-    if value is None:
-        return None
-    if not isinstance(value, np.ndarray):
-        return np.full(n, value)
-    if len(value) != n:
-        raise ValueError(f"`{name}` is given for {len(value)} classes; the prediction has K = {n}")
-    return value[rows]
-
-
-def check_exceptions(name: str, value: Any, known: tuple[str, ...] | None) -> dict[str, float]:
-    """Costs of some of the classes by name."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"`{name}` must be a mapping from class names to costs, such as {{'melanoma': 20}}; "
-            f"got {value!r}"
-        )
-    for key in value:
-        if known is not None and str(key) not in known:
-            raise ValueError(f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}")
-    return {
-        str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()
-    }
-
-
-def with_default(
-    costs: Mapping[str, float], default: float, class_names: Sequence[str]
-) -> np.ndarray:
-    """The cost of each class, ``default`` for those without one."""
-    return np.asarray([costs.get(name, default) for name in class_names], dtype=float)

@@ -52,6 +52,7 @@ def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterat
     """
     p = to_numpy(plan.mean).astype(float)
     names = np.asarray(plan.class_names, dtype=object)
+    values = {name: to_numpy(getattr(plan, name)).astype(float) for name in VALUES}
     columns: dict[str, Any] = {"id": ids}
     if plan.task == "multiclass":
         if y_true is not None:
@@ -59,23 +60,13 @@ def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterat
         columns |= {"most_probable": names[p.argmax(axis=-1)], "action": plan.action_names}
     else:
         action = to_numpy(plan.action)
-        sets = (
-            {}
-            if y_true is None
-            else {"y_true": outcomes_by_class(y_true, plan.class_names, p.shape[:-1])}
-        )
-        sets |= {
-            "above_half": p > 0.5,
-            "act": action == 1,
-            "abstain": action == ABSTAIN,
-            "ask": action == ASK,
-        }
-        columns |= {name: ["; ".join(names[row]) for row in rows] for name, rows in sets.items()}
-    values = {name: to_numpy(getattr(plan, name)).astype(float) for name in VALUES}
-    columns |= (
-        values
-        if plan.task == "multiclass"
-        else {name: x.sum(axis=-1) for name, x in values.items()}
-    )
+        labels: dict[str, np.ndarray] = {}
+        if y_true is not None:
+            labels["y_true"] = outcomes_by_class(y_true, plan.class_names, p.shape[:-1])
+        labels |= {"above_half": p > 0.5, "act": action == 1}
+        labels |= {"abstain": action == ABSTAIN, "ask": action == ASK}
+        columns |= {name: ["; ".join(names[row]) for row in rows] for name, rows in labels.items()}
+        values = {name: x.sum(axis=-1) for name, x in values.items()}
+    columns |= values
     rows = ([*(x[i] for x in columns.values()), plan.explain(i), *p[i]] for i in range(len(p)))
     return [*columns, "reason", *(f"p_{name}" for name in names)], rows

@@ -51,16 +51,12 @@ def largest_threshold(
     fewest = _fewest(target, delta / number)
     if n < fewest:
         needed = next(g for g in range(fewest, 2 * fewest + 1) if g - g // PILOT >= fewest)
-        return (
-            -inf,
-            f"{n_groups} groups cannot prove it even without errors; at least {needed} are needed",
-        )
-    alone = not levels.size
-    levels = (
-        np.append(levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))], inf)
-        if not alone
-        else np.array([inf])
-    )
+        reason = f"{n_groups} groups cannot prove it even without errors; at least {needed}"
+        return -inf, f"{reason} are needed"
+    alone = not levels.size  # only accepting everything is tested
+    if not alone:
+        levels = levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))]
+    levels = np.append(levels, inf)  # accepts everything
     covered = np.searchsorted(np.sort(score[pilot]), levels, side="right") / (pilot.sum() + 1)
     starts = np.minimum(
         covered.searchsorted([(fewest << i) / n for i in range(number)]), len(levels) - 1
@@ -71,17 +67,13 @@ def largest_threshold(
         start + int(np.argmin(passed[start:])) - 1 if passed[start] else -1 for start in starts
     )
     if best < 0:
-        where = (
-            "if all cases are accepted, and no other group has a case to take a stricter threshold "
-            "from"
-        )
-        return (
-            -inf,
-            (
-                f"the {n} groups tested with do not prove it "
-                f"{where if alone else f'at any of {number} starting points'}"
-            ),
-        )
+        where = f"at any of {number} starting points"
+        if alone:
+            where = (
+                "if all cases are accepted, and no other group has a case to take a stricter "
+                "threshold from"
+            )
+        return -inf, f"the {n} groups tested with do not prove it {where}"
     return float(levels[best]), ""
 
 
@@ -107,14 +99,11 @@ def log_fortunes(z: np.ndarray, target: float) -> np.ndarray:
     the fortune starts with 1.
     """
     fortune, largest = np.zeros(z.shape[1]), np.zeros(z.shape[1])
-    total, squares = (
-        np.full(z.shape[1], -target),
-        np.full(z.shape[1], target),
-    )  # as if seen before: bets start at 1
+    # As if seen before: bets start at 1.
+    total, squares = np.full(z.shape[1], -target), np.full(z.shape[1], target)
     for row in z:
-        bet = np.clip(
-            -total / squares, 0, CAUTION / (1 - target)
-        )  # to second order the logarithm grows fastest there
+        # To second order the logarithm grows fastest with this bet.
+        bet = np.clip(-total / squares, 0, CAUTION / (1 - target))
         fortune = fortune + np.log1p(-bet * row)
         largest = np.maximum(largest, fortune)
         total, squares = total + row, squares + row**2

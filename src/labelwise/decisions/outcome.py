@@ -78,13 +78,24 @@ class PolicyReport:
         rows = [
             f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>9}{'error':>9}"
         ]
-        for name, o in self.outcomes.items():
-            shares = [percent(x) for x in (o.coverage, o.abstained, o.asked, o.error)]
-            predicted, abstained, asked, error = shares
+        for name, outcome in self.outcomes.items():
             rows.append(
-                f"{name:<10}{number(o.cost, 4):>10}{predicted:>11}{abstained:>11}{asked:>9}{error:>9}"  # noqa: E501
+                f"{name:<10}{number(outcome.cost, 4):>10}{percent(outcome.coverage):>11}"
+                f"{percent(outcome.abstained):>11}{percent(outcome.asked):>9}"
+                f"{percent(outcome.error):>9}"
             )
         return "\n".join(rows)
+
+
+def largest_savings(problem: Problem) -> tuple[np.ndarray, float]:
+    """The largest possible saving of one case of each class (per label: about each label), and of
+    any case (per label: of all labels together).
+    """
+    largest = problem.largest_difference
+    if largest.ndim == 1:
+        return largest, float(largest.max())
+    by_label = largest.max(axis=-1)  # whether it is present or not
+    return by_label, float(by_label.sum())
 
 
 def paired_saving(
@@ -155,35 +166,26 @@ def evaluate_policy(
         _problem(other, costs), beliefs(other), true_outcomes(other, labels)
     )
     likely = np.argmax(p, axis=-1)
+    known = np.eye(problem.n_outcomes)[truth]
+    actions = {
+        "argmax": likely,
+        "entropy": np.where(_entropy(p) <= threshold, likely, refuse),
+        "chow": problem.now(p)[0],
+        "oracle": problem.now(known)[0],
+    }
     own = to_numpy(decisions.after_answer)
-    policies = {
-        "decide": (to_numpy(decisions.action), own),
-        "argmax": (likely, response),
-        "entropy": (np.where(_entropy(p) <= threshold, likely, refuse), response),
-        "chow": (problem.now(p)[0], response),
-        "oracle": (
-            problem.now(np.eye(problem.n_outcomes)[truth])[0],
-            response,
-        ),  # the cheapest action given the truth
-    }
-    outcomes = {
-        name: _outcome(problem, action, answer, truth)
-        for name, (action, answer) in policies.items()
-    }
-    largest = problem.largest_difference
-    largest_saving = (
-        largest.max() if largest.ndim == 1 else largest.max(axis=-1).sum()
-    )  # per label: of all labels together
-    return PolicyReport(outcomes, decisions.class_names, threshold, float(largest_saving))
+    outcomes = {"decide": _outcome(problem, to_numpy(decisions.action), own, truth)}
+    for name, action in actions.items():
+        outcomes[name] = _outcome(problem, action, response, truth)
+    _, largest = largest_savings(problem)
+    return PolicyReport(outcomes, decisions.class_names, threshold, largest)
 
 
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
     if costs is None:
         return decisions.problem
-    class_names = (
-        None if costs.class_names is None and costs.default is None else decisions.class_names
-    )
-    return costs.problem(decisions.task, len(decisions.class_names), class_names)[0]
+    names = decisions.class_names
+    return costs.problem(decisions.task, len(names), names)[0]
 
 
 def beliefs(decisions: Decisions) -> np.ndarray:
@@ -220,9 +222,8 @@ def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[f
     order = np.argsort(entropy, kind="stable")
     predicted = problem.cost_of(likely, truth).ravel()[order]
     best: tuple[float, float, int] = (float(predicted.sum()), float("inf"), ABSTAIN)
-    last = np.append(entropy[order][1:] != entropy[order][:-1], True)[
-        : entropy.size
-    ]  # ties are refused together
+    entropy = entropy[order]
+    last = np.diff(entropy, append=np.inf) > 0  # of its ties, which are refused together
     for refuse, price in ((ABSTAIN, problem.abstain), (ASK, problem.ask)):
         if price is None or not entropy.size:
             continue
@@ -232,7 +233,7 @@ def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[f
         m = int(np.argmin(cost))
         best = min(
             best,
-            (float(cost[m]), float(entropy[order][m]), refuse),
+            (float(cost[m]), float(entropy[m]), refuse),
             (nothing, float("-inf"), refuse),
         )
     return best[1], best[2]
@@ -245,11 +246,8 @@ def _outcome(
     predicted = action >= 0
     wrong = predicted & (action != truth)
     if problem.table.ndim == 2:
-        k = problem.n_outcomes
-        errors, total = (
-            np.bincount(truth[wrong], minlength=k),
-            np.bincount(truth[predicted], minlength=k),
-        )
+        errors = np.bincount(truth[wrong], minlength=problem.n_outcomes)
+        total = np.bincount(truth[predicted], minlength=problem.n_outcomes)
         costs = paid
     else:
         errors, total, costs = wrong.sum(axis=0), predicted.sum(axis=0), paid.sum(axis=1)

@@ -15,7 +15,7 @@ from .._arrays import Array, index_like, like, to_numpy
 from .._errors import InputError
 from .._format import number
 from .._labels import class_position
-from .._tables import Shown, Summary, counted
+from .._tables import SHOWN, Shown, Summary, counted
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution
@@ -108,10 +108,8 @@ class Decisions(Shown):
     def action_names(self) -> np.ndarray:
         """The actions by name: a class name (per label: "act" or "leave"), "abstain" or "ask"."""
         predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
-        names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[
-            to_numpy(self.action)
-        ]  # −2 and −1 count from the end
-        return names
+        names = np.asarray([*predictions, "ask", "abstain"])  # −2 and −1 count from the end
+        return np.asarray(names[to_numpy(self.action)])
 
     @property
     def break_even(self) -> BreakEven:
@@ -167,9 +165,8 @@ class Decisions(Shown):
             f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost "
             f"{number(cost.mean() if cost.size else 0.0, 4)}"
         )
-        return Summary(
-            title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]]
-        )
+        rows = [(str(names[i]), f"{counts[i]:,}") for i in order[:SHOWN]]
+        return Summary(title, ("action", "number"), rows)
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | int | None = None) -> str:
         """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of
@@ -352,12 +349,8 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
             (np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)),
         ]
     parts = [decompose(q, CostLoss(fp, fn)) for fp, fn in losses]
-    error = (
-        None
-        if parts[0].error is None
-        else sum(u.error.epistemic for u in parts if u.error is not None)
-    )
-    return sum(u.epistemic for u in parts), error
+    errors = [u.error.epistemic for u in parts if u.error is not None]
+    return sum(u.epistemic for u in parts), sum(errors) if errors else None
 
 
 def _warn_if_badly_calibrated(q: Distribution, y_true: Any) -> None:

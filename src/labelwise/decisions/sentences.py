@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,65 +15,51 @@ if TYPE_CHECKING:
     from .policy import Decisions
 
 
-def _numbers(plan: Decisions, i: tuple[int, ...]) -> dict[str, Any]:
-    """The numbers of one decision: case i, or label i[-1] of case i[:-1]."""
+def _sentence(plan: Decisions, i: tuple[int, ...], ask: str, abstain: str, predict: str) -> str:
+    """One decision: case i, or label i[-1] of case i[:-1]."""
+    problem = plan.problem
+    action = to_numpy(plan.action)[i]
+    answer = number(float(to_numpy(plan.value_of_label)[i]))
+    knowledge = number(float(to_numpy(plan.value_of_knowledge)[i]))
 
-    def price(value: Any) -> float | None:
-        return None if value is None else float(np.broadcast_to(value, plan.action.shape)[i])
+    def at_case(price: np.ndarray) -> float:
+        return float(np.broadcast_to(price, plan.action.shape)[i])
 
-    return {
-        "action": int(to_numpy(plan.action)[i]),
-        "cost": float(to_numpy(plan.expected_cost)[i]),
-        "answer": float(to_numpy(plan.value_of_label)[i]),
-        "knowledge": float(to_numpy(plan.value_of_knowledge)[i]),
-        "ask": price(plan.problem.ask),
-        "abstain": price(plan.problem.abstain),
-        "errs": price(plan.problem.error),
-    }
-
-
-def _answer(n: dict[str, Any]) -> str:
-    who = (
-        "the expert's answer"
-        if n["errs"] == 0
-        else f"the answer of an expert with error rate {number(n['errs'])}"
-    )
-    price = "" if n["ask"] is None else f" and costs {number(n['ask'])}"
-    return f"{who} saves {number(n['answer'])} on average{price}"
-
-
-def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
-    if n["action"] == ASK:
-        head = ask
-    elif n["action"] == ABSTAIN:
-        head = f"{abstain}, which costs {number(n['abstain'])}"
+    if action == ASK:
+        head = f"{ask}:"
+    elif action == ABSTAIN and problem.abstain is not None:
+        head = f"{abstain}, which costs {number(at_case(problem.abstain))};"
     else:
-        head = f"{predict}, which costs {number(n['cost'])} on average"
-    unasked = "" if n["ask"] is None else "no expert is asked and "
-    more = (
-        f"knowing the exact probabilities would save at most {number(n['knowledge'])} if "
-        f"{unasked}the predicted spread is right"
+        head = (
+            f"{predict}, which costs {number(float(to_numpy(plan.expected_cost)[i]))} on average;"
+        )
+    expert = "the expert's answer"
+    if at_case(problem.error) > 0:
+        rate = number(at_case(problem.error))
+        expert = f"the answer of an expert with error rate {rate}"
+    price, unasked = "", ""
+    if problem.ask is not None:
+        price = f" and costs {number(at_case(problem.ask))}"
+        unasked = "no expert is asked and "
+    return (
+        f"{head} {expert} saves {answer} on average{price}; knowing the exact probabilities would "
+        f"save at most {knowledge} if {unasked}the predicted spread is right"
     )
-    return f"{head}{':' if n['action'] == ASK else ';'} {_answer(n)}; {more}"
 
 
 def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
     """Predict a class, abstain, or ask."""
-    n = _numbers(plan, i)
-    return _sentence(
-        n,
-        "ask an expert for the class of this case",
-        "abstain on this case",
-        f"predict {plan.class_names[n['action']]}",
-    )
+    name = plan.class_names[int(to_numpy(plan.action)[i])]
+    ask = "ask an expert for the class of this case"
+    return _sentence(plan, i, ask, "abstain on this case", f"predict {name}")
 
 
 def about_label(plan: Decisions, i: tuple[int, ...]) -> str:
     """Act on one label, leave it, abstain, or ask."""
-    n = _numbers(plan, i)
     name = plan.class_names[i[-1]]
-    verb = "act on" if n["action"] == 1 else "do not act on"
-    return _sentence(n, f"ask an expert about {name}", f"abstain on {name}", f"{verb} {name}")
+    verb = "act on" if to_numpy(plan.action)[i] == 1 else "do not act on"
+    ask, abstain = f"ask an expert about {name}", f"abstain on {name}"
+    return _sentence(plan, i, ask, abstain, f"{verb} {name}")
 
 
 def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._resampling import Estimate, check_confidence
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
 from .costs import Task
-from .outcome import beliefs, paired_saving, true_outcomes
+from .outcome import beliefs, largest_savings, paired_saving, true_outcomes
 from .policy import BreakEven, Decisions
 from .problem import ABSTAIN, ASK
 
@@ -82,12 +83,12 @@ class DecisionSummary(Shown):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """The numbers of each class by its name."""
-        columns = {
-            name: np.asarray(x).tolist() for name, x in self._columns().items() if name != "class"
-        }
+        columns = {name: x.tolist() for name, x in self._columns().items()}
+        names = columns.pop("class")
+        rows = zip(*columns.values(), strict=True)
         return {
-            name: {key: x[k] for key, x in columns.items()}
-            for k, name in enumerate(self.class_names)
+            name: dict(zip(columns, row, strict=True))
+            for name, row in zip(names, rows, strict=True)
         }
 
     def sentences(self, most: int = 2) -> list[str]:
@@ -138,29 +139,24 @@ class DecisionSummary(Shown):
             f"{number(farthest)})."
         )
 
-    def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {
+    def _columns(self) -> dict[str, np.ndarray]:
+        before, after, fewer = self.before, self.after, self.fewer_missed
+        return {
             "class": np.asarray(self.class_names, dtype=object),
             "cases": self.cases,
-        }
-        for name in ("called", "missed", "false_alarms"):
-            columns |= {
-                f"{name}_before": getattr(self.before, name),
-                f"{name}_after": getattr(self.after, name),
-            }
-        columns |= {"abstained": self.after.abstained, "asked": self.after.asked}
-        columns |= {
-            "cost_before": self.before.cost,
-            "cost_after": self.after.cost,
+            "called_before": before.called,
+            "called_after": after.called,
+            "missed_before": before.missed,
+            "missed_after": after.missed,
+            "false_alarms_before": before.false_alarms,
+            "false_alarms_after": after.false_alarms,
+            "abstained": after.abstained,
+            "asked": after.asked,
+            "cost_before": before.cost,
+            "cost_after": after.cost,
             "saving": self.saving_by_class.value,
-        }
-        columns |= {
             "saving_low": self.saving_by_class.low,
             "saving_high": self.saving_by_class.high,
-        }
-        fewer = self.fewer_missed
-        return {
-            **columns,
             "fewer_missed": fewer.value,
             "fewer_missed_low": fewer.low,
             "fewer_missed_high": fewer.high,
@@ -173,49 +169,30 @@ class DecisionSummary(Shown):
             f"{number(self.cost_before, 4)} → "
             f"{number(self.cost_after, 4)} per case, saving {self.saving}"
         )
-        k = len(self.class_names)
-        change = np.abs(self.before.cost - self.after.cost)
-        chosen = np.arange(k) if k <= SHOWN else np.sort(np.argsort(-change, kind="stable")[:SHOWN])
         header = ["class", "cases", "called", "missed", "false alarms", "cost", "saving per case"]
         extra = [name for name in ("abstained", "asked") if np.any(getattr(self.after, name))]
-        note = (
-            f"{SHOWN} of {k:,} classes, those with the largest change of cost. "
-            if k > SHOWN
-            else ""
-        )
-        after = " ".join([self.cost_sentence(), *self.sentences(), f"{note}{self.break_even}."])
-        return Summary(title, (*header, *extra), [self._row(int(i), extra) for i in chosen], after)
+        sentences = [self.cost_sentence(), *self.sentences()]
+        k = len(self.class_names)
+        chosen = np.arange(k)
+        if k > SHOWN:
+            change = np.abs(self.before.cost - self.after.cost)
+            chosen = np.sort(np.argsort(-change, kind="stable")[:SHOWN])
+            sentences.append(f"{SHOWN} of {k:,} classes, those with the largest change of cost.")
+        sentences.append(f"{self.break_even}.")
+        rows = [self._row(int(i), extra) for i in chosen]
+        return Summary(title, (*header, *extra), rows, " ".join(sentences))
 
     def _row(self, k: int, extra: list[str]) -> list[str]:
-        def change(name: str) -> str:
-            before, after = getattr(self.before, name)[k], getattr(self.after, name)[k]
-            return (
-                f"{number(before, 4)} → {number(after, 4)}"
-                if name == "cost"
-                else f"{before:,} → {after:,}"
-            )
-
-        value, low, high = (
-            float(x[k])
-            for x in (
-                self.saving_by_class.value,
-                self.saving_by_class.low,
-                self.saving_by_class.high,
-            )
-        )
-        saving = (
-            MISSING
-            if np.isnan(value)
-            else signed(value) + (f" ({signed(low)} to {signed(high)})" if np.isfinite(low) else "")
-        )
+        row = [self.class_names[k], f"{self.cases[k]:,}"]
+        for name in ("called", "missed", "false_alarms"):
+            row.append(f"{getattr(self.before, name)[k]:,} → {getattr(self.after, name)[k]:,}")
+        row.append(f"{number(self.before.cost[k], 4)} → {number(self.after.cost[k], 4)}")
+        saving = self.saving_by_class
+        cell = MISSING if np.isnan(saving.value[k]) else signed(float(saving.value[k]))
+        if np.isfinite(saving.low[k]):
+            cell += f" ({signed(float(saving.low[k]))} to {signed(float(saving.high[k]))})"
         counts = [f"{getattr(self.after, name)[k]:,}" for name in extra]
-        return [
-            self.class_names[k],
-            f"{self.cases[k]:,}",
-            *map(change, ("called", "missed", "false_alarms", "cost")),
-            saving,
-            *counts,
-        ]
+        return [*row, cell, *counts]
 
 
 def summarize_decisions(
@@ -224,52 +201,46 @@ def summarize_decisions(
     """See `Decisions.summary`."""
     check_confidence(confidence)
     p, truth = beliefs(plan), true_outcomes(plan, y_true)
-    k = len(plan.class_names)
+    k, n = len(plan.class_names), len(truth)
     likely, action = np.argmax(p, axis=-1), to_numpy(plan.action)
-    paid = [
-        plan.problem.cost_of(likely, truth),
-        plan.problem.paid(action, to_numpy(plan.after_answer), truth),
-    ]
-    before, after = (
-        _calls(chosen, truth, cost, k) for chosen, cost in zip((likely, action), paid, strict=True)
-    )
-    present = truth[:, None] == np.arange(k) if truth.ndim == 1 else truth == 1
-    missed = [_missed(chosen, truth) for chosen in (likely, action)]
-    saved_cases, lost_cases = (
-        np.sum(present & x, axis=0) for x in (missed[0] & ~missed[1], missed[1] & ~missed[0])
-    )
-    saved = paid[0] - paid[1]
-    if truth.ndim == 1:
-        totals, parts = saved, [saved[truth == c] for c in range(k)]
+    paid_before = plan.problem.cost_of(likely, truth)
+    paid = plan.problem.paid(action, to_numpy(plan.after_answer), truth)
+    saved = paid_before - paid
+    if plan.task == "multiclass":
+        present = truth[:, None] == np.arange(k)
+        saved_of_case, saved_by_class = saved, [saved[truth == c] for c in range(k)]
     else:
-        totals, parts = saved.sum(axis=1), list(saved.T)
-    # Of the cases of a class the truth is known; per label it may be either.
-    largest = plan.problem.largest_difference
-    largest_by_class = largest if truth.ndim == 1 else largest.max(axis=-1)
-    largest_of_all = largest.max() if truth.ndim == 1 else largest_by_class.sum()
+        present = truth == 1
+        saved_of_case, saved_by_class = saved.sum(axis=1), list(saved.T)
+    largest_by_class, largest = largest_savings(plan.problem)
     by_class = np.asarray(
         [
             paired_saving(part, most, confidence)
-            for part, most in zip(parts, largest_by_class, strict=True)
+            for part, most in zip(saved_by_class, largest_by_class, strict=True)
         ]
-    ).T
-    mean, low, high = paired_saving(totals, largest_of_all, confidence)
-    n = len(truth)
-    cost_before, cost_after = (float(cost.sum() / n) if n else float("nan") for cost in paid)
+    )
+    missed_before, missed = _missed(likely, truth), _missed(action, truth)
+    no_longer = np.sum(present & missed_before & ~missed, axis=0)
+    only_now = np.sum(present & missed & ~missed_before, axis=0)
+    expected_cost, excess = _compare_with_expected(plan, paid, groups, confidence)
+    method = "paired t with extremes"
     return DecisionSummary(
-        plan.class_names,
-        present.sum(axis=0),
-        before,
-        after,
-        cost_before,
-        cost_after,
-        *_compare_with_expected(plan, paid[1], groups, confidence),
-        Estimate(mean, low, high, confidence, "paired t with extremes"),
-        Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t with extremes"),
-        fewer_missed(saved_cases, lost_cases, present.sum(axis=0), confidence),
-        plan.break_even,
-        plan.task,
-        n,
+        class_names=plan.class_names,
+        cases=present.sum(axis=0),
+        before=_calls(likely, truth, paid_before, k),
+        after=_calls(action, truth, paid, k),
+        cost_before=float(paid_before.sum() / n) if n else nan,
+        cost_after=float(paid.sum() / n) if n else nan,
+        expected_cost=expected_cost,
+        excess=excess,
+        saving=Estimate(*paired_saving(saved_of_case, largest, confidence), confidence, method),
+        saving_by_class=Estimate(
+            by_class[:, 0], by_class[:, 1], by_class[:, 2], confidence, method
+        ),
+        fewer_missed=fewer_missed(no_longer, only_now, present.sum(axis=0), confidence),
+        break_even=plan.break_even,
+        task=plan.task,
+        n=n,
     )
 
 
@@ -279,7 +250,7 @@ def _compare_with_expected(
     """Expected cost per case, and how much more was paid."""
     expected = to_numpy(plan.expected_cost).astype(float)
     if not len(expected):
-        return float("nan"), Estimate(float("nan"))
+        return nan, Estimate(nan)
     lowest, highest = plan.problem.cost_range(to_numpy(plan.action), to_numpy(plan.after_answer))
     if paid.ndim == 2:  # per label: a case costs what all its labels do
         paid, expected, lowest, highest = (x.sum(axis=1) for x in (paid, expected, lowest, highest))
@@ -291,11 +262,9 @@ def _compare_with_expected(
 
 def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Whether the true class of each case was missed, (N, 1); per label (N, K)."""
-    return np.asarray(
-        (action == 0) & (truth == 1)
-        if truth.ndim == 2
-        else ((action >= 0) & (action != truth))[:, None]
-    )
+    if truth.ndim == 2:
+        return np.asarray((action == 0) & (truth == 1))
+    return np.asarray((action >= 0) & (action != truth))[:, None]
 
 
 def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence: float) -> Estimate:
@@ -315,24 +284,20 @@ def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence:
 
 def _calls(action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int) -> ClassCalls:
     if truth.ndim == 2:
-        acted = action == 1
-        missed, alarms = (action == 0) & (truth == 1), acted & (truth == 0)
         return ClassCalls(
-            *(
-                x.sum(axis=0)
-                for x in (acted, missed, alarms, action == ABSTAIN, action == ASK, paid)
-            )
+            called=np.sum(action == 1, axis=0),
+            missed=np.sum((action == 0) & (truth == 1), axis=0),
+            false_alarms=np.sum((action == 1) & (truth == 0), axis=0),
+            abstained=np.sum(action == ABSTAIN, axis=0),
+            asked=np.sum(action == ASK, axis=0),
+            cost=paid.sum(axis=0),
         )
-    predicted = action >= 0
-    wrong = predicted & (action != truth)
-    at = (
-        action[predicted],
-        truth[wrong],
-        action[wrong],
-        truth[action == ABSTAIN],
-        truth[action == ASK],
-    )
-    called, missed, alarms, abstained, asked = (np.bincount(x, minlength=k) for x in at)
+    wrong = (action >= 0) & (action != truth)
     return ClassCalls(
-        called, missed, alarms, abstained, asked, np.bincount(truth, paid, minlength=k)
+        called=np.bincount(action[action >= 0], minlength=k),
+        missed=np.bincount(truth[wrong], minlength=k),
+        false_alarms=np.bincount(action[wrong], minlength=k),
+        abstained=np.bincount(truth[action == ABSTAIN], minlength=k),
+        asked=np.bincount(truth[action == ASK], minlength=k),
+        cost=np.bincount(truth, paid, minlength=k),
     )

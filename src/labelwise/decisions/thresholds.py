@@ -16,8 +16,8 @@ from .._format import number, percent
 from .._frames import same_rows
 from .._labels import as_correct, as_scores
 from .._resampling import group_codes
-from ..sets._quantiles import allowed_errors, fewest_with_confidence, proven
-from .grouped_thresholds import largest_threshold
+from ..sets._quantiles import allowed_errors, as_level, fewest_with_confidence, proven
+from . import grouped_thresholds
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,15 @@ class Threshold:
         return score <= self.value
 
     def __str__(self) -> str:
-        of = (
-            ""
-            if self.n_groups is None
-            else f" of a random case of a random group (of {self.n_groups})"
-        )
+        of = ""
+        if self.n_groups is not None:
+            of = f" of a random case of a random group (of {self.n_groups})"
+        bound = f"below {number(self.target, 4)} with confidence {number(self.confidence, 4)}"
         if not self.found:
-            return (
-                f"no threshold keeps the error{of} below {number(self.target, 4)} with confidence "
-                f"{number(self.confidence, 4)}: {self.reason}"
-            )
+            return f"no threshold keeps the error{of} {bound}: {self.reason}"
         return (
             f"accept scores up to {number(self.value, 6)}: {percent(self.coverage)} of the cases, "
-            f"{self.errors} of {self.n_accepted} wrong, "
-            f"error{of} below {number(self.target, 4)} with confidence {number(self.confidence, 4)}"
+            f"{self.errors} of {self.n_accepted} wrong, error{of} {bound}"
         )
 
 
@@ -164,26 +159,29 @@ def choose_threshold(
     )
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))
-    for name, value in (("target", target), ("confidence", confidence)):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float | np.number)
-            or not 0 < value < 1
-        ):
-            raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
+    as_level(target, "target")
+    as_level(confidence, "confidence")
     code, n_groups = group_codes(groups, len(score))
-    share = None if code is None else 1 / np.bincount(code)[code]
 
     def choose(here: Any, delta: float) -> Threshold:
-        if code is None or share is None:
-            return _choose(score[here], wrong[here], target, delta, confidence)
-        value, reason = largest_threshold(
-            score[here], wrong[here], share[here], code[here], n_groups, target, delta
-        )
-        accepted = score[here] <= value
-        errors = int(np.sum(wrong[here][accepted]))
+        s, w = score[here], wrong[here]
+        if code is None:
+            value, reason = _largest_threshold(s, w, target, delta)
+        else:
+            share = 1 / np.bincount(code)[code]  # of each case in its group
+            value, reason = grouped_thresholds.largest_threshold(
+                s, w, share[here], code[here], n_groups, target, delta
+            )
+        accepted = s <= value
         return Threshold(
-            value, target, confidence, len(accepted), int(accepted.sum()), errors, reason, n_groups
+            value,
+            target,
+            confidence,
+            n=len(s),
+            n_accepted=int(accepted.sum()),
+            errors=int(w[accepted].sum()),
+            reason=reason,
+            n_groups=None if code is None else n_groups,
         )
 
     if y_pred is None:
@@ -215,17 +213,16 @@ def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
     return [first << i for i in range(number) if first << i < n], delta / number
 
 
-def _choose(
-    score: np.ndarray, wrong: np.ndarray, target: float, delta: float, confidence: float
-) -> Threshold:
+def _largest_threshold(
+    score: np.ndarray, wrong: np.ndarray, target: float, delta: float
+) -> tuple[float, str]:
+    """The largest threshold proven for independent cases, or −∞ and the reason."""
     n = len(score)
     starts, share = _starts(n, target, delta)
-    order = np.lexsort(
-        (~wrong, score)
-    )  # errors first among ties: the first test must not depend on the order of ties
+    # Errors first among ties: the first test must not depend on the order of ties.
+    order = np.lexsort((~wrong, score))
     score, errors = score[order], np.cumsum(wrong[order])
-    counts = np.arange(1, n + 1)
-    passed = proven(errors, counts, target, share)
+    passed = proven(errors, np.arange(1, n + 1), target, share)
     boundary = np.append(score[1:] != score[:-1], True)[:n]  # the last of its ties
     fails = np.flatnonzero(~passed & boundary)
     best = -1
@@ -238,10 +235,8 @@ def _choose(
         if accepted.size:
             best = max(best, k + int(accepted[-1]))
     if best < 0:
-        return Threshold(
-            -inf, target, confidence, n, 0, 0, _reason(n, target, delta, starts, share, errors)
-        )
-    return Threshold(float(score[best]), target, confidence, n, best + 1, int(errors[best]))
+        return -inf, _reason(n, target, delta, starts, share, errors)
+    return float(score[best]), ""
 
 
 def _reason(

@@ -66,14 +66,17 @@ def loader_batches(loader: Iterable[Any]) -> Iterator[Batch]:
     """
     for item in loader:
         if isinstance(item, Mapping):
-            key = next((key for key in LABEL_KEYS if key in item), None)
-            yield Batch(
-                (), {k: v for k, v in item.items() if k != key}, None if key is None else item[key]
-            )
-        elif isinstance(item, tuple | list):
-            yield Batch(tuple(item[:-1]), {}, item[-1]) if len(item) > 1 else Batch(tuple(item), {})
+            inputs, labels = dict(item), None
+            for key in LABEL_KEYS:
+                if key in item:
+                    labels = inputs.pop(key)
+                    break
+            yield Batch((), inputs, labels)
+        elif isinstance(item, tuple | list) and len(item) > 1:
+            *args, labels = item
+            yield Batch(tuple(args), {}, labels)
         else:
-            yield Batch((item,), {})
+            yield Batch(tuple(item) if isinstance(item, tuple | list) else (item,), {})
 
 
 def array_batches(x: Any, size: int | None) -> Iterator[Batch]:
@@ -82,8 +85,9 @@ def array_batches(x: Any, size: int | None) -> Iterator[Batch]:
     """
     if isinstance(x, Mapping):
         n = len(Batch((), x))
-        for start in range(0, n, size or n):
-            yield Batch((), {key: value[start : start + (size or n)] for key, value in x.items()})
+        size = size or n
+        for start in range(0, n, size):
+            yield Batch((), {key: value[start : start + size] for key, value in x.items()})
         return
     x = np.asarray(x) if isinstance(x, list | tuple) else x
     if not hasattr(x, "shape"):

@@ -9,27 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from ._adapter import Adapter
 from ._batches import Batch
-from ._family import Family
 
 VIRTUAL_ENSEMBLES = 10
 
 
-def xgboost_family(models: Sequence[Any]) -> Family:
+def xgboost_adapter(models: Sequence[Any]) -> Adapter:
     """Boosters of xgboost trained with a probabilistic objective (``binary:logistic``,
     ``multi:softprob``).
     """
     from xgboost import DMatrix
 
-    return Family(lambda batch: [model.predict(DMatrix(batch.only)) for model in models], "unknown")
+    return Adapter(
+        lambda batch: [model.predict(DMatrix(batch.only)) for model in models], "unknown"
+    )
 
 
-def lightgbm_family(models: Sequence[Any]) -> Family:
+def lightgbm_adapter(models: Sequence[Any]) -> Adapter:
     """Boosters of lightgbm trained with a probabilistic objective (``binary``, ``multiclass``)."""
-    return Family(lambda batch: [model.predict(batch.only) for model in models], "unknown")
+    return Adapter(lambda batch: [model.predict(batch.only) for model in models], "unknown")
 
 
-def catboost_family(model: Any, n_samples: int | None) -> Family:
+def catboost_adapter(model: Any, n_samples: int | None) -> Adapter:
     """The virtual ensemble of one catboost classifier that was trained with
     ``posterior_sampling=True``: logits (Malinin et al. 2021).
     """
@@ -41,4 +43,4 @@ def catboost_family(model: Any, n_samples: int | None) -> Family:
         )
         return list(np.moveaxis(np.asarray(scores), 1, 0))
 
-    return Family(predict, "logits", tuple(str(name) for name in model.classes_))
+    return Adapter(predict, "logits", tuple(str(name) for name in model.classes_))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ._adapter import Adapter
 from ._batches import Batch
-from ._family import Family
 
 
-def keras_family(models: Sequence[Any]) -> Family:
+def keras_adapter(models: Sequence[Any]) -> Adapter:
     """Models of Keras 3."""
     from keras import ops
 
     def predict(batch: Batch) -> list[Any]:
         return [ops.convert_to_numpy(model(batch.only, training=False)) for model in models]
 
-    return Family(predict, "unknown", batch_size=1024)
+    return Adapter(predict, "unknown", batch_size=1024)

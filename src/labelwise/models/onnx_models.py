@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from ._adapter import Adapter
 from ._batches import Batch
-from ._family import Family
 
 _TYPES = {
     "tensor(float)": np.float32,
@@ -19,11 +19,11 @@ _TYPES = {
 }
 
 
-def onnx_family(sessions: Sequence[Any]) -> Family:
+def onnx_adapter(sessions: Sequence[Any]) -> Adapter:
     """Sessions of classifiers: the last output that is no label, as exported from scikit-learn
     (also with ZipMap) or from torch.
     """
-    return Family(
+    return Adapter(
         lambda batch: [_scores(session, batch) for session in sessions], "unknown", batch_size=1024
     )
 
@@ -40,16 +40,13 @@ def _scores(session: Any, batch: Batch) -> np.ndarray:
         each.name: np.ascontiguousarray(to_numpy(given[each.name]), dtype=_TYPES.get(each.type))
         for each in wanted
     }
-    scores = [
-        out
-        for out in session.run(None, feed)
-        if not (isinstance(out, np.ndarray) and out.dtype.kind not in "f")
-    ]
-    if not scores:
-        raise ValueError(
-            "the session has no output of class scores, only labels; export the model with its "
-            "probabilities"
-        )
-    if isinstance(scores[-1], list) and scores[-1] and isinstance(scores[-1][0], Mapping):  # ZipMap
-        return np.array([[row[key] for key in sorted(row)] for row in scores[-1]])
-    return np.asarray(scores[-1])
+    for output in reversed(session.run(None, feed)):
+        if isinstance(output, list) and output and isinstance(output[0], Mapping):  # ZipMap
+            return np.array([[row[key] for key in sorted(row)] for row in output])
+        scores = np.asarray(output)
+        if scores.dtype.kind == "f":
+            return scores
+    raise ValueError(
+        "the session has no output of class scores, only labels; export the model with its "
+        "probabilities"
+    )

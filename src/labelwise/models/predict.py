@@ -18,19 +18,19 @@ from .._validation import FEW_ROWS, as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
+from ._adapter import Adapter, class_order, only_one_way
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from ._family import Family, class_order, only_one_way
-from .boosted_models import catboost_family, lightgbm_family, xgboost_family
-from .keras_models import keras_family
-from .onnx_models import onnx_family
+from .boosted_models import catboost_adapter, lightgbm_adapter, xgboost_adapter
+from .keras_models import keras_adapter
+from .onnx_models import onnx_adapter
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
-LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Family]], ...] = (
-    ("keras", "Model", keras_family),
-    ("onnxruntime", "InferenceSession", onnx_family),
-    ("xgboost", "Booster", xgboost_family),
-    ("lightgbm", "Booster", lightgbm_family),
+LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
+    ("keras", "Model", keras_adapter),
+    ("onnxruntime", "InferenceSession", onnx_adapter),
+    ("xgboost", "Booster", xgboost_adapter),
+    ("lightgbm", "Booster", lightgbm_adapter),
 )
 """Module and class of models, and how they are asked."""
 
@@ -141,7 +141,7 @@ def from_models(
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
-    family = _family(models, device, n_samples, also, as_seed(rng))
+    adapter = _adapter_of(models, device, n_samples, also, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)
@@ -152,11 +152,13 @@ def from_models(
                 "`return_labels` needs a loader that gives labels; `X` has none. You have the "
                 "labels of an array already"
             )
-        size = family.batch_size if batch_size is None else check_positive(batch_size, "batch_size")
+        size = (
+            adapter.batch_size if batch_size is None else check_positive(batch_size, "batch_size")
+        )
         batches = list(array_batches(X, size))
         total = len(batches)
-    values, labels = _ask(family, _with_progress(batches, total, progress))
-    q = _distribution(values, family, activation, class_axis, class_names, X)
+    values, labels = _ask(adapter, _with_progress(batches, total, progress))
+    q = _distribution(values, adapter, activation, class_axis, class_names, X)
     if len(q.batch_shape) == 1:
         with_ids(q, row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
@@ -169,9 +171,9 @@ def from_models(
     return q, labels
 
 
-def _family(
+def _adapter_of(
     models: Any, device: Any, n_samples: int | None, also: Sequence[type], seed: int
-) -> Family:
+) -> Adapter:
     """The library of the models; nothing is imported that is not already in use."""
     if isinstance(models, Mapping):  # the result of cross_validate
         if "estimator" not in models:
@@ -184,10 +186,10 @@ def _family(
     several = [models] if single else list(models)
     if not several:
         raise ValueError("`models` must hold at least one model; got none")
-    if all(_is(model, "torch.nn", "Module") for model in several):
-        from .torch_models import torch_family
+    if all(is_instance_of(model, "torch.nn", "Module") for model in several):
+        from .torch_models import torch_adapter
 
-        return torch_family(
+        return torch_adapter(
             several, single=single, n_samples=n_samples, also=also, device=device, seed=seed
         )
     if device is not None:
@@ -196,23 +198,23 @@ def _family(
         )
     if (
         single
-        and _is(models, "catboost", "CatBoostClassifier")
+        and is_instance_of(models, "catboost", "CatBoostClassifier")
         and (n_samples or models.get_all_params().get("posterior_sampling"))
     ):
-        return catboost_family(models, n_samples)
+        return catboost_adapter(models, n_samples)
     only_one_way(n_samples, type(several[0]).__name__)
     for module, name, make in LIBRARIES:
-        if all(_is(model, module, name) for model in several):
+        if all(is_instance_of(model, module, name) for model in several):
             return make(several)
     if all(
-        hasattr(model, "predict_proba") or _is(model, "sklearn.base", "BaseEstimator")
+        hasattr(model, "predict_proba") or is_instance_of(model, "sklearn.base", "BaseEstimator")
         for model in several
     ):
-        from .sklearn_models import sklearn_family
+        from .sklearn_models import sklearn_adapter
 
-        return sklearn_family(several, single=single)
+        return sklearn_adapter(several, single=single)
     if all(callable(model) and not isinstance(model, type) for model in several):
-        return Family(
+        return Adapter(
             lambda batch: [model(*batch.args, **batch.kwargs) for model in several],
             "unknown",
             batch_size=1024,
@@ -225,19 +227,19 @@ def _family(
     )
 
 
-def _is(model: Any, module: str, name: str) -> bool:
+def is_instance_of(model: Any, module: str, name: str) -> bool:
     """Whether ``model`` is of a class of a library, which is not imported for the question."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(model, kind)
 
 
-def _ask(family: Family, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
+def _ask(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
     """The scores of all members, (M, N, ...), and the labels."""
     scores: list[np.ndarray] = []
     labels: list[np.ndarray] = []
-    with family.running():
+    with adapter.running():
         for batch in batches:
-            outputs = [to_numpy(output) for output in family.predict(batch)]
+            outputs = [to_numpy(output) for output in adapter.predict(batch)]
             shapes = {output.shape for output in outputs}
             if len(shapes) > 1:
                 raise ValueError(
@@ -276,7 +278,7 @@ def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) ->
 
 def _distribution(
     values: np.ndarray,
-    family: Family,
+    adapter: Adapter,
     activation: str | None,
     class_axis: int,
     class_names: Any,
@@ -299,32 +301,32 @@ def _distribution(
         values = np.moveaxis(values, axis, -1)
     if values.ndim == 2 or values.shape[-1] == 1:
         values, activation = _two_classes(
-            values if values.ndim == 2 else values[..., 0], family, activation
+            values if values.ndim == 2 else values[..., 0], adapter, activation
         )
     else:
-        activation = activation or _activation(values, family)
-    if _is(X, "torch", "Tensor"):
+        activation = activation or _activation(values, adapter)
+    if is_instance_of(X, "torch", "Tensor"):
         values = sys.modules["torch"].from_numpy(np.ascontiguousarray(values)).to(X.device)
-    names, order = class_order(family.class_names, class_names)
+    names, order = class_order(adapter.class_names, class_names)
     if order is not None and len(order) == values.shape[-1]:
         values = values[..., order]
-    options: dict[str, Any] = {"member_axis": 0, "weights": family.weights, "class_names": names}
+    options: dict[str, Any] = {"member_axis": 0, "weights": adapter.weights, "class_names": names}
     if activation == "sigmoid":
         return MultiLabelEnsemble.from_logits(values, **options)
     return Ensemble(values if activation == "none" else softmax_of(values), **options)
 
 
-def _activation(values: np.ndarray, family: Family) -> str:
-    """What the family says, checked against the values, or what they say themselves."""
-    if family.multilabel:
+def _activation(values: np.ndarray, adapter: Adapter) -> str:
+    """What the library says, checked against the values, or what they say themselves."""
+    if adapter.multilabel:
         return "sigmoid"
     sums = values.sum(-1)
     inner = tuple(range(1, values.ndim))
     members = (values >= 0).all(axis=inner) & (np.abs(sums - 1) < 1e-3).all(axis=inner[:-1])
     if sums[0].size >= FEW_ROWS:
-        _check_alike(members, "values that sum to 1 over the classes, as after a softmax", family)
+        _check_alike(members, "values that sum to 1 over the classes, as after a softmax", adapter)
     sum_to_one = bool(members.all())
-    if family.scores == "logits" and sum_to_one:
+    if adapter.scores == "logits" and sum_to_one:
         warnings.warn(
             "The models give values that are not negative and sum to 1, so they are taken as "
             "probabilities, without a softmax. "
@@ -334,7 +336,7 @@ def _activation(values: np.ndarray, family: Family) -> str:
         )
         return "none"
     if (
-        family.scores == "logits"
+        adapter.scores == "logits"
         and values.size >= FEW_OUTPUTS
         and 0 <= values.min() < values.max() <= 1
     ):
@@ -344,21 +346,21 @@ def _activation(values: np.ndarray, family: Family) -> str:
             "taken already",
             fix="sigmoid_taken",
         )
-    if family.scores == "unknown" and not sum_to_one:
+    if adapter.scores == "unknown" and not sum_to_one:
         raise ValueError(
             "the models give values that do not sum to 1 over the classes (sums range from "
             f"{sums.min():.4g} to {sums.max():.4g}). "
             "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may "
             "occur together"
         )
-    return "softmax" if family.scores == "logits" else "none"
+    return "softmax" if adapter.scores == "logits" else "none"
 
 
-def _check_alike(probabilities: np.ndarray, rule: str, family: Family) -> None:
+def _check_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
     """Refuse members of which some (M,) give probabilities and others logits: one activation would
     be wrong for either.
     """
-    if family.scores == "probabilities" or probabilities.all() or not probabilities.any():
+    if adapter.scores == "probabilities" or probabilities.all() or not probabilities.any():
         return
     given, other = np.flatnonzero(probabilities), np.flatnonzero(~probabilities)
     raise InputError(
@@ -374,7 +376,7 @@ def _models(positions: np.ndarray) -> str:
 
 
 def _two_classes(
-    values: np.ndarray, family: Family, activation: str | None
+    values: np.ndarray, adapter: Adapter, activation: str | None
 ) -> tuple[np.ndarray, str]:
     """Scores of two classes from those of the second, (M, N, ...)."""
     if activation == "softmax":
@@ -385,15 +387,15 @@ def _two_classes(
     members = np.asarray(((values >= 0) & (values <= 1)).all(axis=tuple(range(1, values.ndim))))
     between = bool(members.all())
     if activation is None and values[0].size >= FEW_OUTPUTS:
-        _check_alike(members, "one output between 0 and 1, as after a sigmoid", family)
-    if activation is None and family.scores == "logits" and between:
+        _check_alike(members, "one output between 0 and 1, as after a sigmoid", adapter)
+    if activation is None and adapter.scores == "logits" and between:
         raise ValueError(
             "the models give one output between 0 and 1: pass activation='none' if it is the "
             "probability of the second class, "
             "activation='sigmoid' if it is its logit"
         )
     if activation is None:
-        activation = "sigmoid" if family.scores == "logits" else "none"
+        activation = "sigmoid" if adapter.scores == "logits" else "none"
     if activation == "sigmoid":
         return np.stack([np.zeros_like(values), values], axis=-1), "softmax"
     if not between:

@@ -25,7 +25,7 @@ from ..decomposition import Uncertainty, decompose
 from ..distributions import Ensemble
 from ..events import Events, Label
 from ..losses import Loss, LossName
-from ._family import aligned
+from ._adapter import aligned
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,11 +81,9 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def _base(self) -> Any:
-        return (
-            make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-            if self.estimator is None
-            else self.estimator
-        )
+        if self.estimator is None:
+            return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        return self.estimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -114,9 +112,8 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(base, X, y, codes, self.bootstrap, seed) for seed in seeds
         )
-        self.estimators_[0].predict_proba(
-            X
-        )  # refuses what it cannot use, also where its sample missed it
+        # Refuses what it cannot use, also where its sample missed it.
+        self.estimators_[0].predict_proba(X)
         return self
 
     def _check_input(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
@@ -207,9 +204,8 @@ def _fit_member(
 ) -> Any:
     rng = check_random_state(seed)
     member = clone(base)
-    member.set_params(
-        **{name: int(rng.randint(np.iinfo(np.int32).max)) for name in _random_states(member)}
-    )
+    for name in _random_states(member):
+        member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
     if bootstrap:
         X, y = resample(X, y, stratify=codes, random_state=rng)
     return member.fit(X, y)

@@ -20,14 +20,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._adapter import Adapter, aligned, check_common_classes
 from ._batches import Batch
-from ._family import Family, aligned, check_common_classes
 from .sklearn import LabelwiseClassifier
 
 _FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 
 
-def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
+def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
     """One ensemble by its members, or each model as one member; classes that a model has not seen
     have probability 0.
     """
@@ -35,15 +35,15 @@ def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
         _check_model(model)
     if single and _has_members(models[0]):
         model = models[0]
-        return Family(
+        return Adapter(
             lambda batch: _members(model, batch.only),
             "probabilities",
             tuple(str(c) for c in model.classes_),
             weights=_weights(model),
         )
-    without = next((model for model in models if not hasattr(model, "predict_proba")), None)
-    if without is not None:
-        raise TypeError(_no_probabilities(without))
+    for model in models:
+        if not hasattr(model, "predict_proba"):
+            raise TypeError(_no_probabilities(model))
     check_common_classes([model.classes_ for model in models])
     classes = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
 
@@ -53,7 +53,7 @@ def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
             for model in models
         ]
 
-    return Family(predict, "probabilities", tuple(str(c) for c in classes))
+    return Adapter(predict, "probabilities", tuple(str(c) for c in classes))
 
 
 def _inner(model: Any) -> Any:
@@ -103,9 +103,8 @@ def _check_model(model: Any) -> None:
             raise NotFittedError(
                 f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first"
             ) from error
-    classes = getattr(
-        inner, "classes_", None
-    )  # of several outcomes a list; `n_outputs_` counts the output units of an MLPClassifier
+    # Of several outcomes a list; `n_outputs_` counts the output units of an MLPClassifier.
+    classes = getattr(inner, "classes_", None)
     if isinstance(classes, list) and len(classes) > 1:
         raise ValueError(
             f"`model` must predict one outcome; this {name} has {len(classes)} outputs. Fit one "
@@ -136,18 +135,13 @@ def _members(model: Any, X: Any) -> list[np.ndarray]:
         X = validate_data(
             model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False
         )
-    without = next(
-        (member for member in model.estimators_ if not hasattr(member, "predict_proba")), None
-    )
-    if without is not None:
-        raise ValueError(f"the members of {_no_probabilities(without)}")
-    k = np.arange(
-        len(model.classes_)
-        # all fit their members on encoded labels, so a member's classes_ are positions in the
-        # ensemble's
-    )
+    for member in model.estimators_:
+        if not hasattr(member, "predict_proba"):
+            raise ValueError(f"the members of {_no_probabilities(member)}")
+    # All fit their members on encoded labels: a member's classes_ are positions in the ensemble's.
+    positions = np.arange(len(model.classes_))
     members: list[np.ndarray] = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
-        delayed(_member)(member, X if views is None else X[:, views[i]], k)
+        delayed(_member)(member, X if views is None else X[:, views[i]], positions)
         for i, member in enumerate(model.estimators_)
     )
     return members

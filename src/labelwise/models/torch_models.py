@@ -7,21 +7,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from ._adapter import Adapter, same_names
 from ._batches import Batch
-from ._family import Family, same_names
-from ._forward import evaluating, seeded
 from .dropout import dropout_layers
 
 DEFAULT_SAMPLES = 50
 
 
-def torch_family(
+def torch_adapter(
     models: Sequence[nn.Module],
     *,
     single: bool,
@@ -29,7 +29,7 @@ def torch_family(
     also: Sequence[type[nn.Module]],
     device: Any,
     seed: int,
-) -> Family:
+) -> Adapter:
     """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members
     of each, with dropout switched on.
     """
@@ -47,20 +47,41 @@ def torch_family(
     def running() -> Iterator[None]:
         with ExitStack() as stack:
             for model in models:
-                stack.enter_context(evaluating(model))
+                stack.enter_context(_evaluating(model))
                 stack.enter_context(_moved(model, device))
-            stack.enter_context(seeded(seed))
-            for layer in (
-                (each for some in layers for each in some) if n_samples is not None else ()
-            ):
-                layer.training = True
+            stack.enter_context(_seeded(seed))
+            if n_samples is not None:
+                for layer in chain.from_iterable(layers):
+                    layer.training = True
             yield
 
     def predict(batch: Batch) -> list[torch.Tensor]:
         return [_scores(model, batch) for model in models for _ in range(n_samples or 1)]
 
     names, multilabel = zip(*(_config(model) for model in models), strict=True)
-    return Family(predict, "logits", same_names(names), 1024, running, multilabel=any(multilabel))
+    return Adapter(predict, "logits", same_names(names), 1024, running, multilabel=any(multilabel))
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Torch's global generators start from ``seed`` inside and go on as before afterwards."""
+    cuda = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=cuda):
+        torch.manual_seed(seed)
+        yield
 
 
 @contextmanager
@@ -83,12 +104,10 @@ def _scores(model: nn.Module, batch: Batch) -> torch.Tensor:
         *(_like(part, weight) for part in batch.args),
         **{key: _like(part, weight) for key, part in batch.kwargs.items()},
     )
-    if not isinstance(out, torch.Tensor):
-        named = out if isinstance(out, Mapping) else vars(out) if hasattr(out, "__dict__") else {}
-        out = next(
-            (named[key] for key in ("logits", "out") if isinstance(named.get(key), torch.Tensor)),
-            out,
-        )
+    for key in ("logits", "out"):  # Hugging Face, torchvision
+        if not isinstance(out, torch.Tensor):
+            found = out.get(key) if isinstance(out, Mapping) else getattr(out, key, None)
+            out = found if isinstance(found, torch.Tensor) else out
     if not isinstance(out, torch.Tensor):
         raise TypeError(
             "the models must return a tensor of class scores, or an output with `logits`; got "

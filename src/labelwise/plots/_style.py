@@ -4,9 +4,13 @@ print.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._lazy import imported
+from .._tables import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +25,8 @@ BARS: dict[str, dict[str, Any]] = {
     "aleatoric": {"color": ALEATORIC, "linewidth": 0, "hatch": "////", "edgecolor": "white"},
 }
 """The two parts of a bar; hatches distinguish them without color."""
+REFERENCE: dict[str, Any] = {"color": "#999999", "linewidth": 1}
+"""Lines to compare with: chance, perfect calibration."""
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -44,6 +50,31 @@ def tidy(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def tick_text(name: str, longest: int = 24) -> str:
+    """A class name as text: cut if it is long, and a dollar sign starts no formula."""
+    return shortened(name, longest).replace("$", r"\$")
+
+
+def name_bars(ax: Axes, names: Sequence[str], *, upright: bool = False) -> None:
+    """Names below vertical bars, turned unless they are short."""
+    turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(range(len(names)), names, **({} if upright else turned))
+
+
+def stack_parts(ax: Axes, epistemic: np.ndarray, aleatoric: np.ndarray) -> None:
+    """Vertical bars: epistemic uncertainty at the bottom, aleatoric on top."""
+    place = np.arange(len(epistemic))
+    ax.bar(place, epistemic, 0.8, label="epistemic", **BARS["epistemic"])
+    ax.bar(place, aleatoric, 0.8, epistemic, label="aleatoric", **BARS["aleatoric"])
+
+
+def add_legend(ax: Axes, *, above: bool = False, **options: Any) -> None:
+    """A legend inside the axes, or in one row above them."""
+    if above:
+        options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4}
+    ax.legend(**{"frameon": False, "fontsize": 9, **options})
 
 
 def line(i: int, name: str = "") -> dict[str, Any]:

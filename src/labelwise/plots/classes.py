@@ -9,7 +9,7 @@ import numpy as np
 
 from ..decomposition import Uncertainty
 from ..evaluation import ByClass, by_class
-from ._style import BARS, line, new_axes
+from ._style import add_legend, line, name_bars, new_axes, stack_parts, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,41 +23,27 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     """
     by = _by_class(by)
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
-    means = by.everywhere if by.rule == "ratio" else by.own if by.rule == "own" else by.likely
+    rules = {
+        "own": (by.own, "over its own instances"),
+        "likely": (by.likely, "where it is likely"),
+        "ratio": (by.everywhere, "over all instances"),
+    }
+    means, where = rules[by.rule]
     if means is None:
         raise ValueError("`by` has no class means to draw")
     order = [by.class_names.index(name) for name in by.ranking]
-    epistemic, aleatoric = (
-        np.nan_to_num(np.asarray(x.value)[order]) for x in (means.epistemic, means.aleatoric)
-    )
-    place = np.arange(len(order))
-    ax.bar(place, epistemic, 0.8, label="epistemic", **BARS["epistemic"])
-    ax.bar(place, aleatoric, 0.8, epistemic, label="aleatoric", **BARS["aleatoric"])
-    low, high = means.epistemic.low, means.epistemic.high
-    if (
-        low is not None
-        and high is not None
-        and np.all(np.isfinite(low))
-        and np.all(np.isfinite(high))
-    ):
-        bars = np.clip(
-            [epistemic - np.asarray(low)[order], np.asarray(high)[order] - epistemic], 0, None
-        )
+    epistemic = np.nan_to_num(np.asarray(means.epistemic.value)[order])
+    aleatoric = np.nan_to_num(np.asarray(means.aleatoric.value)[order])
+    stack_parts(ax, epistemic, aleatoric)
+    ends = np.asarray([means.epistemic.low, means.epistemic.high], dtype=float)
+    if ends.ndim == 2 and np.all(np.isfinite(ends)):
+        low, high = ends[:, order]
+        bars = np.maximum([epistemic - low, high - epistemic], 0)
+        place = np.arange(len(order))
         ax.errorbar(place, epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1)
-    ax.set_xticks(
-        place,
-        [by.class_names[k].replace("$", r"\$")[:18] for k in order],
-        rotation=45,
-        ha="right",
-        rotation_mode="anchor",
-    )
-    where = {
-        "own": "over its own instances",
-        "likely": "where it is likely",
-        "ratio": "over all instances",
-    }[by.rule]
+    name_bars(ax, [tick_text(by.class_names[k], 18) for k in order])
     ax.set_ylabel(f"mean uncertainty\n{where}")
-    ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    add_legend(ax, above=True)
     return ax
 
 
@@ -74,17 +60,12 @@ def plot_ecdf(
     ax = new_axes(ax)
     for i, name in enumerate(by.class_names if class_names is None else class_names):
         values, shares = by.ecdf(name, measure, own=own)
-        ax.step(
-            np.r_[values[:1], values],
-            np.r_[0, shares],
-            where="post",
-            label=name.replace("$", r"\$"),
-            **line(i),
-        )
+        x, y = np.r_[values[:1], values], np.r_[0, shares]
+        ax.step(x, y, where="post", label=tick_text(name), **line(i))
     ax.set_xlabel(f"{measure} uncertainty")
     ax.set_ylabel("share of instances")
     ax.set_ylim(0, 1.01)
-    ax.legend(frameon=False, fontsize=8)
+    add_legend(ax, fontsize=8)
     return ax
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from ..calibration.reliability import ReliabilityCurve
 from ..evaluation import MeanCurve, RejectionCurve, detection_scores
-from ._style import line, new_axes
+from ._style import REFERENCE, add_legend, line, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,39 +36,24 @@ def plot_rejection(
         ax.plot(100 * curve.rejected, curve.value, label=name or None, drawstyle="default", **style)
         band: Any = curve if isinstance(curve, MeanCurve) else curve.band
         if band is not None:
-            ax.fill_between(
-                100 * band.rejected,
-                band.low,
-                band.high,
-                color=style["color"],
-                alpha=0.15,
-                linewidth=0,
-            )
+            shade = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
+            ax.fill_between(100 * band.rejected, band.low, band.high, **shade)
     if references:
-        ax.axhline(first.random, color="#999999", linewidth=1, label="random")
-        ax.plot(
-            100 * first.rejected,
-            first.oracle,
-            color="#999999",
-            linewidth=1,
-            linestyle=":",
-            label="oracle",
-        )
+        ax.axhline(first.random, label="random", **REFERENCE)
+        ax.plot(100 * first.rejected, first.oracle, ":", label="oracle", **REFERENCE)
     ax.set_xlabel("rejected (%)")
-    ax.set_ylabel(
-        {"accuracy": "accuracy of the rest"}.get(first.kind, f"mean {first.kind} of the rest")
-    )
+    mean = "accuracy" if first.kind == "accuracy" else f"mean {first.kind}"
+    ax.set_ylabel(f"{mean} of the rest")
     ax.set_xlim(0, 100)
-    shown = [
-        v
-        for c in named.values()
-        for v in (c.value[c.rejected <= 0.98], c.oracle[c.rejected <= 0.98])
-    ]  # the end is noisy
-    low, high = min(map(np.min, shown)), max(map(np.max, shown))
+    shown = []
+    for curve in named.values():
+        start = curve.rejected <= 0.98  # the end is noisy
+        shown += [*curve.value[start], *curve.oracle[start]]
+    low, high = min(shown), max(shown)
     margin = 0.05 * (high - low) or 0.05
     ax.set_ylim(min(low, first.random) - margin, high + margin)
     if named.keys() != {""} or references:
-        ax.legend(frameon=False, fontsize=9)
+        add_legend(ax)
     return ax
 
 
@@ -86,13 +71,14 @@ def plot_detection(
     inside, outside = (to_numpy(x).astype(float).ravel() for x in (score_in, score_out))
     bins = np.histogram_bin_edges(np.concatenate([inside, outside]), bins=40).tolist()
     for i, (scores, name) in enumerate(zip((inside, outside), names, strict=True)):
-        ax.hist(scores, bins, density=True, alpha=0.55, color=line(i)["color"], label=name)
-        ax.hist(scores, bins, density=True, histtype="step", color=line(i)["color"], linewidth=1.2)
+        color = line(i)["color"]
+        ax.hist(scores, bins, density=True, alpha=0.55, color=color, label=name)
+        ax.hist(scores, bins, density=True, histtype="step", color=color, linewidth=1.2)
     auroc = detection_scores(inside, outside).auroc
     ax.set_title(f"AUROC {float(auroc.value):.3f}", fontsize=10)
     ax.set_xlabel("score")
     ax.set_ylabel("density")
-    ax.legend(frameon=False, fontsize=9)
+    add_legend(ax)
     return ax
 
 
@@ -105,11 +91,11 @@ def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = Non
         false, true = (np.searchsorted(-x, -cuts, side="right") / len(x) for x in (inside, outside))
         auroc = float(detection_scores(inside, outside).auroc.value)
         ax.plot(np.r_[0, false], np.r_[0, true], label=f"{name} ({auroc:.3f})", **line(i, name))
-    ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+    ax.plot([0, 1], [0, 1], **REFERENCE)
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
     ax.set_aspect("equal")
-    ax.legend(frameon=False, fontsize=9, title="AUROC")
+    add_legend(ax, title="AUROC")
     return ax
 
 
@@ -121,27 +107,23 @@ def plot_reliability(
     """
     ax = new_axes(ax, (4.0, 3.8))
     named = curves if isinstance(curves, Mapping) else {"": curves}
-    ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+    ax.plot([0, 1], [0, 1], **REFERENCE)
     for i, (name, curve) in enumerate(named.items()):
-        style = line(i)
-        below, above = (
-            np.clip(x, 0, None) for x in (curve.frequency - curve.low, curve.high - curve.frequency)
-        )
-        has_interval = np.all(np.isfinite(below)) and np.all(np.isfinite(above))
+        bars = np.stack([curve.frequency - curve.low, curve.high - curve.frequency])
         ax.errorbar(
             curve.forecast,
             curve.frequency,
-            [below, above] if has_interval else None,
+            np.maximum(bars, 0) if np.all(np.isfinite(bars)) else None,
             marker="o",
             markersize=4,
             capsize=2,
             label=f"{name} (error {curve.error:.3f})".strip(),
-            **style,
+            **line(i),
         )
     ax.set_xlabel("forecast probability")
     ax.set_ylabel("observed frequency")
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
     ax.set_aspect("equal")
-    ax.legend(frameon=False, fontsize=9)
+    add_legend(ax)
     return ax

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from ..decisions import ABSTAIN, ASK, Decisions
+from ..decisions import Decisions
 from . import _style
-from ._style import new_axes
+from ._style import add_legend, new_axes, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,45 +35,31 @@ def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = 
 
     With more than ``max_classes`` classes, those with the highest expected cost are shown.
     """
-    action, cost, mean = (to_numpy(x) for x in (plan.action, plan.expected_cost, plan.mean))
+    cost, mean = to_numpy(plan.expected_cost), to_numpy(plan.mean)
     if mean.ndim != 2:
         raise ValueError(f"`plan` must be about cases on one axis; got shape {mean.shape[:-1]}")
     k = len(plan.class_names)
-    label = (
-        np.argmax(mean, axis=-1)
-        if plan.task == "multiclass"
-        else np.broadcast_to(np.arange(k), action.shape)
-    )
-    names = _action_names(action, plan.task)
+    label = np.broadcast_to(np.arange(k), mean.shape)
+    if plan.task == "multiclass":
+        label = np.argmax(mean, axis=-1)
+    names = _action_names(plan)
     paid = np.bincount(label.ravel(), weights=cost.ravel(), minlength=k)
-    shown = np.argsort(-paid, kind="stable")[:max_classes][
-        ::-1
-    ]  # bars are drawn from the bottom up
+    shown = np.argsort(-paid, kind="stable")[:max_classes]
+    shown = shown[::-1]  # bars are drawn from the bottom up
     ax = new_axes(ax, (5.0, 0.32 * len(shown) + 1.2))
     left = np.zeros(len(shown))
     for name, color, hatch in ACTIONS[plan.task]:
         number = np.bincount(label[names == name], minlength=k)[shown]
-        ax.barh(
-            np.arange(len(shown)),
-            number,
-            0.8,
-            left,
-            color=color,
-            hatch=hatch,
-            edgecolor="white",
-            linewidth=0,
-            label=name,
-        )
+        style: Any = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+        ax.barh(np.arange(len(shown)), number, 0.8, left, label=name, **style)
         left = left + number
-    ax.set_yticks(
-        np.arange(len(shown)), [plan.class_names[i].replace("$", r"\$")[:24] for i in shown]
-    )
+    ax.set_yticks(range(len(shown)), [tick_text(plan.class_names[i]) for i in shown])
     ax.set_xlabel("cases")
     ax.set_ylabel("most probable class" if plan.task == "multiclass" else "label")
     ax.set_axisbelow(True)
     ax.grid(visible=False, axis="y")
     ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
-    ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+    add_legend(ax, above=True)
     return ax
 
 
@@ -85,38 +71,26 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
     it costs.
     """
     ax = new_axes(ax, (4.6, 4.0))
-    names = _action_names(to_numpy(plan.action), plan.task)
+    names = _action_names(plan)
     answer, knowledge = to_numpy(plan.value_of_label), to_numpy(plan.value_of_knowledge)
     for (name, color, _), marker in zip(ACTIONS[plan.task], "os^D", strict=False):
         here = names == name
         if np.any(here):
-            ax.scatter(
-                knowledge[here],
-                answer[here],
-                s=14,
-                marker=marker,
-                color=color,
-                alpha=0.6,
-                edgecolors="none",
-                label=name,
-            )
+            style: Any = {"s": 14, "marker": marker, "color": color, "alpha": 0.6}
+            ax.scatter(knowledge[here], answer[here], edgecolors="none", label=name, **style)
     price = plan.problem.ask
     if price is not None and np.unique(price).size == 1:
-        ax.axhline(
-            float(np.ravel(price)[0]),
-            color="#444444",
-            linewidth=1,
-            linestyle="--",
-            label="price of asking",
-        )
+        height = float(np.ravel(price)[0])
+        ax.axhline(height, color="#444444", linewidth=1, linestyle="--", label="price of asking")
     ax.set_xlabel("value of knowing the probabilities, if the spread is right")
     ax.set_ylabel("value of an expert's answer")
-    ax.legend(frameon=False, fontsize=9)
+    add_legend(ax)
     return ax
 
 
-def _action_names(action: np.ndarray, task: str) -> np.ndarray:
-    predictions = np.asarray(["predict", "predict"] if task == "multiclass" else ["leave", "act"])
-    names: np.ndarray = predictions[np.clip(action, 0, 1)].astype("<U8")
-    names[action == ABSTAIN], names[action == ASK] = "abstain", "ask"
+def _action_names(plan: Decisions) -> np.ndarray:
+    """As `Decisions.action_names`, with "predict" for all classes."""
+    names = plan.action_names
+    if plan.task == "multiclass":
+        names = np.where(to_numpy(plan.action) >= 0, "predict", names)
     return names

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array, channels_first, to_numpy
-from .._tables import shortened
 from ..decomposition import Uncertainty
-from ._style import BARS, TRUTH, new_axes, pyplot, tidy
+from ._style import TRUTH, name_bars, new_axes, pyplot, stack_parts, tick_text, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,24 +37,16 @@ def plot_labels(
     max_labels : int
         Maximum number of labels: the most uncertain ones, plus the true and predicted labels.
     """
-    epistemic, aleatoric = (_row(part, i) for part in (u.epistemic, u.aleatoric))
+    epistemic, aleatoric = _row(u.epistemic, i), _row(u.aleatoric, i)
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), max_labels) + 1), 2.8))
-    shown = _shown(
-        epistemic + aleatoric, max_labels, [k for k in (y_true, y_pred) if k is not None]
-    )
-    place = np.arange(len(shown))
-    ax.bar(place, epistemic[shown], 0.8, label="epistemic", **BARS["epistemic"])
-    ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], label="aleatoric", **BARS["aleatoric"])
-    words = [shortened(u.class_names[k].replace("$", r"\$"), 18) for k in shown]
-    names = [
-        "".join(f"{letter}\u0332" for letter in word) if k == y_pred else word
-        for k, word in zip(shown, words, strict=True)
-    ]
-    upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30
-    turned: dict[str, Any] = (
-        {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    )
-    ax.set_xticks(place, names, **turned)
+    always = [k for k in (y_true, y_pred) if k is not None]
+    shown = _shown(epistemic + aleatoric, max_labels, always)
+    stack_parts(ax, epistemic[shown], aleatoric[shown])
+    names = {k: tick_text(u.class_names[k], 18) for k in shown.tolist()}
+    longest = max(map(len, names.values()))
+    if y_pred in names:
+        names[y_pred] = "".join(f"{letter}\u0332" for letter in names[y_pred])
+    name_bars(ax, [*names.values()], upright=longest <= 2 or len(names) * longest <= 30)
     for k, tick in zip(shown, ax.get_xticklabels(), strict=True):
         if k == y_true:
             tick.set_color(TRUTH)
@@ -98,13 +89,13 @@ def plot_gallery(
     for ax in axes.flat:
         ax.set_axis_off()
     pictures = to_numpy(images)
-    pictures = np.moveaxis(pictures, 1, -1) if channels_first(pictures.shape) else pictures
-    pictures = pictures[..., 0] if pictures.ndim == 4 and pictures.shape[-1] == 1 else pictures
+    if channels_first(pictures.shape):
+        pictures = np.moveaxis(pictures, 1, -1)
+    if pictures.ndim == 4 and pictures.shape[-1] == 1:
+        pictures = pictures[..., 0]
     for place, i in enumerate(chosen):
         left, right = axes[place // columns, 2 * (place % columns) : 2 * (place % columns) + 2]
-        left.imshow(
-            pictures[i], cmap="gray" if pictures[i].ndim == 2 else None, interpolation="nearest"
-        )
+        left.imshow(pictures[i], cmap="gray", interpolation="nearest")  # colors stay as they are
         left.set_title(titles[place] if titles else f"#{i}", fontsize=9)
         right.set_axis_on()
         tidy(right)
@@ -134,11 +125,8 @@ def _row(part: Array, i: int | None) -> np.ndarray:
 def _shown(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
     if len(total) <= max_labels:
         return np.arange(len(total))
-    return np.unique(
-        np.concatenate(
-            [np.argsort(-total, kind="stable")[:max_labels], np.array(always, dtype=int)]
-        )
-    )
+    highest = np.argsort(-total, kind="stable")[:max_labels]
+    return np.unique(np.append(highest, always).astype(int))
 
 
 def _unit(u: Uncertainty) -> str:

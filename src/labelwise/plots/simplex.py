@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..distributions import Distribution
-from ._style import EPISTEMIC, new_axes
+from ._style import EPISTEMIC, add_legend, new_axes, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,6 @@ def plot_simplex(
     mean = to_numpy(q.mean()).reshape(-1, 3)
     if not 0 <= i < len(mean):
         raise ValueError(f"`i` must be one of the {len(mean)} instances; got {i}")
-    exact = q.finite
     draws = to_numpy(q.members[0] if q.members else q.sample(n_samples, rng=rng))
     points = draws.reshape(draws.shape[0], -1, 3)[:, i] @ CORNERS
     ax = new_axes(ax, (3.8, 3.6))
@@ -47,45 +46,28 @@ def plot_simplex(
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color="#444444", linewidth=1)
     for share in (0.25, 0.5, 0.75):
         for a in range(3):
-            ends = np.array(
-                [share * CORNERS[a] + (1 - share) * CORNERS[b] for b in range(3) if b != a]
-            )
+            ends = share * CORNERS[a] + (1 - share) * np.delete(CORNERS, a, axis=0)
             ax.plot(*ends.T, color="#E2E2E2", linewidth=0.6, zorder=0)
     _regions(ax, q[np.unravel_index(i, q.batch_shape)] if q.batch_shape else q)
-    size, alpha = (28, 0.8) if exact else (4, 0.18)
-    ax.scatter(
-        points[:, 0],
-        points[:, 1],
-        s=size,
-        alpha=alpha,
-        color=EPISTEMIC,
-        edgecolors="none",
-        label="members" if exact else "sample",
-    )
-    center = mean[i] @ CORNERS
-    ax.scatter(
-        center[0],
-        center[1],
-        marker="X",
-        s=90,
-        color="black",
-        edgecolors="white",
-        zorder=3,
-        label="mean",
-    )
+    dots: dict[str, Any] = {"s": 4, "alpha": 0.18, "label": "sample"}
+    if q.finite:
+        dots = {"s": 28, "alpha": 0.8, "label": "members"}
+    ax.scatter(*points.T, color=EPISTEMIC, edgecolors="none", **dots)
+    cross: dict[str, Any] = {"marker": "X", "s": 90, "color": "black", "edgecolors": "white"}
+    ax.scatter(*(mean[i] @ CORNERS), zorder=3, label="mean", **cross)
     names = q.class_names or ("0", "1", "2")
     for corner, name, side, height in zip(
         CORNERS, names, ("right", "left", "center"), ("top", "top", "bottom"), strict=True
     ):
         ax.annotate(
-            name.replace("$", r"\$"),
+            tick_text(name),
             corner,
             (0, 5 if height == "bottom" else -5),
             textcoords="offset points",
             ha=side,
             va=height,
         )
-    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    add_legend(ax, loc="upper right")
     return ax
 
 
@@ -105,12 +87,6 @@ def _regions(ax: Axes, q: Distribution[Any], steps: int = 150) -> None:
     held = np.cumsum(density[order]) / density.sum()
     levels = [density[order][np.searchsorted(held, share)] for share in (0.9, 0.5)]
     if levels[0] < levels[1] < 1:
-        place = points @ CORNERS
-        ax.tricontourf(
-            place[:, 0],
-            place[:, 1],
-            density,
-            levels=[*levels, 1.0],
-            colors=["#D6E8F4", "#9CC7E3"],
-            zorder=0,
-        )
+        colors = ["#D6E8F4", "#9CC7E3"]
+        place = (points @ CORNERS).T
+        ax.tricontourf(*place, density, levels=[*levels, 1.0], colors=colors, zorder=0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..sources import Sources
-from ._style import CYCLE, new_axes
+from ._style import CYCLE, add_legend, name_bars, new_axes, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
     ax = new_axes(ax, (max(3.5, 0.45 * len(order) + 1.5), 3.2))
     bottom = np.zeros(len(order))
     for i, name in enumerate(sources.names):
-        label = f"{name} *" if name in sources.found else name
+        label = tick_text(name) + (" *" if name in sources.found else "")
         style: dict[str, Any] = {
             "color": CYCLE[i % len(CYCLE)],
             "hatch": HATCHES[i % len(HATCHES)],
@@ -37,13 +37,7 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
         }
         ax.bar(np.arange(len(order)), means[i, order], 0.8, bottom, label=label, **style)
         bottom = bottom + means[i, order]
-    ax.set_xticks(
-        np.arange(len(order)),
-        [sources.class_names[k] for k in order],
-        rotation=45,
-        ha="right",
-        rotation_mode="anchor",
-    )
+    name_bars(ax, [tick_text(sources.class_names[k]) for k in order])
     ax.set_ylabel("epistemic uncertainty, mean")
-    ax.legend(frameon=False, fontsize=9)
+    add_legend(ax)
     return ax

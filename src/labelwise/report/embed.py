@@ -37,9 +37,8 @@ def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
 
 def pack(values: np.ndarray, dtype: str) -> str:
     """Little-endian numbers as base64 text."""
-    return base64.b64encode(
-        np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<")).tobytes()
-    ).decode("ascii")
+    little_endian = np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<"))
+    return base64.b64encode(little_endian.tobytes()).decode("ascii")
 
 
 def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
@@ -54,15 +53,14 @@ def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
     side = max(images.shape[2:4] if first else images.shape[1:3])
 
     def thumbnail(i: int, factor: int) -> bytes:
-        return _thumbnail(
-            np.moveaxis(np.asarray(images[i]), 0, -1) if first else images[i], factor, bounds
-        )
+        image = np.asarray(images[i])
+        return _thumbnail(np.moveaxis(image, 0, -1) if first else image, factor, bounds)
 
     factor = max(1, -(-side // LARGEST_THUMBNAIL))
-    while (
-        side >= (factor + 1) * SMALLEST_THUMBNAIL
-        and len(wanted) * np.mean([len(thumbnail(i, factor)) for i in probe]) > IMAGE_BYTES
-    ):
+    while side >= (factor + 1) * SMALLEST_THUMBNAIL:
+        expected = len(wanted) * np.mean([len(thumbnail(i, factor)) for i in probe])
+        if expected <= IMAGE_BYTES:
+            break
         factor += 1
     found: list[str] = []
     spent = 0
@@ -97,9 +95,8 @@ def _thumbnail(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
     if factor > 1:
         h, w = (max(1, size // factor) for size in pixels.shape[:2])
         pixels = pixels[: h * factor, : w * factor]
-        pixels = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1).mean(
-            axis=(1, 3)
-        )
+        blocks = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1)
+        pixels = blocks.mean(axis=(1, 3))
     low, high = bounds
     return png(np.rint(np.clip((pixels - low) / (high - low), 0, 1) * 255).astype(np.uint8))
 
@@ -109,9 +106,8 @@ def png(pixels: np.ndarray) -> bytes:
     h, w, channels = pixels.shape
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
+        checksum = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
 
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">IIBBBBB", w, h, 8, {1: 0, 3: 2}[channels], 0, 0, 0)

@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._tables import shortened
 from .._validation import as_rng
-from ..decomposition import Uncertainty, decompose
+from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events
 from ..io import Predictions
@@ -54,12 +54,8 @@ class Sample:
         self, part: slice, q: Distribution, mean: np.ndarray, us: dict[LossName, Uncertainty]
     ) -> None:
         """Collect the chosen instances of one block."""
-        here = (
-            self.index[
-                np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)
-            ]
-            - part.start
-        )
+        first, last = np.searchsorted(self.index, [part.start, part.stop])
+        here = self.index[first:last] - part.start
         if not here.size:
             return
         self.predicted.append(np.argmax(mean[here], axis=-1))
@@ -72,19 +68,16 @@ class Sample:
             elif weights is not None:
                 self.weights = [to_numpy(weights)]
             for name, u in us.items():
-                values = np.stack(
-                    [to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)]
-                )
-                self.exact.setdefault(name, []).append(values)
+                values = [to_numpy(getattr(u, part))[here].astype(float) for part in PARTS]
+                self.exact.setdefault(name, []).append(np.stack(values))
             return
         self.codes.append(quantize(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
         self.means.append(quantize(mean[here]))
         for name, u in us.items():
             top = np.maximum(u.maximum, 1e-300)
             pair = np.stack([to_numpy(x)[here] / top for x in (u.aleatoric, u.epistemic)], axis=1)
-            self.parts.setdefault(name, []).append(
-                np.rint(np.sqrt(np.clip(pair, 0, 1)) * FINE).astype(np.uint16)
-            )
+            fine = np.rint(np.sqrt(np.clip(pair, 0, 1)) * FINE).astype(np.uint16)
+            self.parts.setdefault(name, []).append(fine)
 
     def data(self, events: Events | None) -> dict[str, Any]:
         """As plain data for the page."""
@@ -97,18 +90,21 @@ class Sample:
             "probs": pack(codes, "u2"),
             "index": None if n == len(cases) else pack(self.index, "u4"),
             "predicted": pack(np.concatenate(self.predicted), wide),
-            "ids": None
-            if cases.ids is None
-            else [
-                shortened(str(x), LONGEST_ID) for x in np.asarray(cases.ids[:])[self.index].tolist()
-            ],
+            "ids": None,
             "y": None,
             "weights": None,
-            "mean": pack(np.concatenate(self.means), "u2") if self.means else None,
-            "parts": {name: pack(np.concatenate(x), "u2") for name, x in self.parts.items()}
-            or None,
+            "mean": None,
+            "parts": None,
             "error": self._error(codes, events),
         }
+        if self.means:  # of a continuous distribution
+            found["mean"] = pack(np.concatenate(self.means), "u2")
+            found["parts"] = {
+                name: pack(np.concatenate(pieces), "u2") for name, pieces in self.parts.items()
+            }
+        if cases.ids is not None:
+            ids = np.asarray(cases.ids[:])[self.index].tolist()
+            found["ids"] = [shortened(str(name), LONGEST_ID) for name in ids]
         if cases.y_true is not None:
             y = cases.true_class[self.index]
             found["y"] = pack(y, "u1") if cases.multilabel else pack(y, wide)
@@ -130,7 +126,7 @@ class Sample:
         error = {}
         for name, pieces in self.exact.items():
             u = decompose(q, name, events=events)
-            rounded = np.stack([u.total, u.aleatoric, u.epistemic])
+            rounded = np.stack([getattr(u, part) for part in PARTS])
             error[name] = float(np.max(np.abs(rounded - np.concatenate(pieces, axis=1))))
         return error
 
@@ -144,11 +140,10 @@ def choose(
 ) -> Sample:
     """All instances, or a random sample if they are too many."""
     k = cases.n_classes
-    each = (
-        k * cases.n_members
-        if cases.n_members is not None
-        else k * (DRAWS + 1) + 2 * n_labels * len(losses)
-    )
+    if cases.n_members is not None:
+        each = k * cases.n_members
+    else:
+        each = k * (DRAWS + 1) + 2 * n_labels * len(losses)
     n = max(1, min(len(cases), max_instances, NUMBERS // each))
     if n == len(cases):
         return Sample(cases, np.arange(n))

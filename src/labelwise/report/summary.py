@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -65,30 +67,21 @@ class Tally:
         values = [to_numpy(getattr(u, name)).astype(float) for name in PARTS]
         for rule, w in weights.items():
             if w is None:
-                block = np.stack(
-                    [
-                        np.full(len(u.class_names), float(len(values[0]))),
-                        *(x.sum(axis=0) for x in values),
-                    ]
-                )
+                sums = [np.full(values[0].shape[1], len(values[0])), *(x.sum(0) for x in values)]
             else:
-                block = np.stack([w.sum(axis=0), *(np.einsum("nk,nk->k", w, x) for x in values)])
-            self.sums[rule] = self.sums.get(rule, 0.0) + block
+                sums = [w.sum(axis=0), *(np.einsum("nk,nk->k", w, x) for x in values)]
+            self.sums[rule] = self.sums.get(rule, 0.0) + np.stack(sums)
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
         """For each weighting the mean of each label, its epistemic share (NaN without instances),
         and the number of instances.
         """
         found = {}
-        for rule, s in self.sums.items():
-            found[rule] = {
-                part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0)
-                for i, part in enumerate(PARTS)
-            }
-            found[rule]["epistemic_share"] = epistemic_share(
-                found[rule]["epistemic"], found[rule]["total"]
-            )
-            found[rule]["cases"] = s[0]
+        for rule, (cases, *sums) in self.sums.items():
+            divisor = np.where(cases > 0, cases, np.nan)
+            means = {part: x / divisor for part, x in zip(PARTS, sums, strict=True)}
+            means["epistemic_share"] = epistemic_share(means["epistemic"], means["total"])
+            found[rule] = {**means, "cases": cases}
         return found
 
 
@@ -163,9 +156,8 @@ def summarize(
             tallies[name].add(part, u, weights)
         sample.add(part, q, mean, us)
         if cases.y_true is not None:
-            here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][
-                : JUDGED - sum(len(i) for i, _ in judged)
-            ]
+            here = sample.index[:JUDGED]
+            here = here[(here >= part.start) & (here < part.stop)]
             judged.append((here, mean[here - part.start]))
         if progress is not None:
             progress(part.stop, len(cases))
@@ -209,8 +201,9 @@ def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
         fp, fn = table.sum(axis=0) - tp, table.sum(axis=1) - tp
         wrong = table - np.diag(tp)
         worst = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSIONS]
-        pairs = [(int(i) // len(table), int(i) % len(table)) for i in worst]
-        found["confusions"] = [[k, j, int(wrong[k, j])] for k, j in pairs if wrong[k, j]]
+        for truth, guess in np.transpose(np.unravel_index(worst, wrong.shape)).tolist():
+            if wrong[truth, guess]:
+                found["confusions"].append([truth, guess, int(wrong[truth, guess])])
     found["classes"] = {
         "predicted": (tp + fp).tolist(),
         "true": (tp + fn).tolist(),
@@ -253,18 +246,27 @@ def _calibration(
 
 
 def _curve(score: np.ndarray, out: Outcomes) -> Any:
+    grid = (GRID + HAIR).tolist()
     if out.value is None:
-        return rejection_curve(score, utility=out.top, grid=(GRID + HAIR).tolist())
+        return rejection_curve(score, utility=out.top, grid=grid)
     if out.value.dtype == bool:
-        return rejection_curve(score, correct=out.value, grid=(GRID + HAIR).tolist())
-    return rejection_curve(score, utility=out.value, grid=(GRID + HAIR).tolist())
+        return rejection_curve(score, correct=out.value, grid=grid)
+    return rejection_curve(score, utility=out.value, grid=grid)
 
 
 def _loss(name: LossName, tally: Tally, out: Outcomes) -> dict[str, Any]:
     """All numbers for one loss."""
     means = tally.means()
     words, unit = LOSSES[name]
-    curves = {part: _curve(score, out) for part, score in tally.scores.items()}
+    rejection = {}
+    for part, score in tally.scores.items():
+        curve = _curve(score, out)
+        rejection[part] = {
+            "value": curve.value,
+            "area": curve.area,
+            "normalized": curve.normalized_area,
+            "augrc": curve.augrc,
+        }
     return {
         "key": name,
         "name": words,
@@ -273,15 +275,7 @@ def _loss(name: LossName, tally: Tally, out: Outcomes) -> dict[str, Any]:
         "maximum_of_sum": tally.maximum_of_sum,
         "mean": {part: float(score.mean()) for part, score in tally.scores.items()},
         "labels": means,
-        "rejection": {
-            part: {
-                "value": c.value,
-                "area": c.area,
-                "normalized": c.normalized_area,
-                "augrc": c.augrc,
-            }
-            for part, c in curves.items()
-        },
+        "rejection": rejection,
     }
 
 
@@ -306,17 +300,13 @@ def _agreement(
     found = {}
     for part in PARTS:
         columns = [tally.scores[part][index] for tally in tallies.values()]
-        found[part] = [
-            [
-                1.0
-                if a is b
-                else float(rank_agreement(a, b).spearman.value)
-                if len(a) > 1
-                else np.nan
-                for b in columns
-            ]
-            for a in columns
-        ]
+        table = np.eye(len(columns))
+        for i, j in combinations(range(len(columns)), 2):
+            value = nan
+            if len(index) > 1:
+                value = float(rank_agreement(columns[i], columns[j]).spearman.value)
+            table[i, j] = table[j, i] = value
+        found[part] = table.tolist()
     return found
 
 
@@ -335,36 +325,27 @@ def detection(
         for part, block in cases.blocks():
             for name, u in decompose_all(block.distribution(), events).items():
                 outside[name].add(part, u, {})
-        both = (
-            (np.asarray(groups), np.asarray(cases.groups))
-            if groups is not None and cases.groups is not None
-            else (None, None)
-        )
-        losses = {
-            name: {
-                part: _told_apart(tallies[name].scores[part], outside[name].scores[part], *both)
-                for part in PARTS
-            }
-            for name in LOSSES
-        }
+        both: tuple[Any, Any] = None, None
+        if groups is not None and cases.groups is not None:
+            both = np.asarray(groups), np.asarray(cases.groups)
+        losses: dict[str, Any] = {}
+        for name in LOSSES:
+            scores, others_scores = tallies[name].scores, outside[name].scores
+            losses[name] = {p: _told_apart(scores[p], others_scores[p], *both) for p in PARTS}
         found.append({"name": title, "n": len(cases), "losses": losses})
     return found
 
 
 def _told_apart(
-    inside: np.ndarray,
-    outside: np.ndarray,
-    groups_in: np.ndarray | None = None,
-    groups_out: np.ndarray | None = None,
+    inside: np.ndarray, outside: np.ndarray, groups_in: Any, groups_out: Any
 ) -> dict[str, Any]:
     scores = detection_scores(
         inside, outside, n_bootstrap=0, groups_in=groups_in, groups_out=groups_out
     )
     top = max(float(inside.max()), float(outside.max())) or 1.0
-    places = [
-        np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)
-    ]  # most scores are close to 0
-    edges = np.unique(np.concatenate([np.linspace(0, top, 41), *places]))
+    # Most scores are close to 0: bins also at the quantiles.
+    quantiles = [np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)]
+    edges = np.unique(np.concatenate([np.linspace(0, top, 41), *quantiles]))
     return {
         **as_numbers(scores),
         "edges": edges,

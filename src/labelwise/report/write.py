@@ -128,7 +128,6 @@ def build_report(
         raise ValueError(
             "`events` need mutually exclusive classes; multi-label predictions have none"
         )
-    resolved = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
     given = None if costs is None else page_costs(costs, cases)
@@ -148,13 +147,7 @@ def build_report(
         "class_names": cases.names,
         "named": cases.class_names is not None,
         "labels": labels,
-        "events": None
-        if family is None
-        else [
-            {"inside": a, "rest": b, "given": family.given is not None} for a, b in resolved or ()
-        ],
-        "averaged": family is not None
-        and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
+        **_events(family, cases),
         "costs": given,
         "detection": detection(tallies, others, family, cases.groups),
         "sets": None if sets is None else _coverage(sets, cases),
@@ -188,6 +181,19 @@ def write_report(
     report = build_report(q, **options)
     write_file(path, report.html)
     return report
+
+
+def _events(events: Events | None, cases: Predictions) -> dict[str, Any]:
+    """The classes of each event, and whether events are averaged because they overlap."""
+    if events is None:
+        return {"events": None, "averaged": False}
+    given = events.given is not None
+    sets = events.resolve(cases.n_classes, cases.class_names)
+    structure = events.structure(cases.n_classes, cases.names)
+    return {
+        "events": [{"inside": inside, "rest": rest, "given": given} for inside, rest in sets],
+        "averaged": structure in ("overlapping", "pairs"),
+    }
 
 
 def _with_labels(
@@ -243,14 +249,8 @@ def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None
     try:
         found = decompose(cases.distribution(), "log", events=events).sources(rng=0)
     except ValueError as error:
-        return {
-            "sentence": f"{error}.",
-            "names": [],
-            "means": [],
-            "p": [],
-            "label_p": [],
-            "smallest_p": [],
-        }
+        nothing = ("names", "means", "p", "label_p", "smallest_p")
+        return {"sentence": f"{error}.", **{key: [] for key in nothing}}
     return {
         "sentence": found.sentence,
         "names": found.names,
@@ -296,12 +296,8 @@ def _images(
             f"there are {count} `images` for {n} instances; say which they belong to with "
             "`image_index`"
         )
-    if (
-        where.shape != (count,)
-        or where.dtype.kind not in "iu"
-        or np.any(where < 0)
-        or np.any(where >= n)
-    ):
+    whole = where.shape == (count,) and where.dtype.kind in "iu"
+    if not whole or np.any(where < 0) or np.any(where >= n):
         raise ValueError(
             f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images"
         )

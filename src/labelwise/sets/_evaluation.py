@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from .._errors import InputError
 from .._format import fixed, number, percent
 from .._labels import as_labels
 from .._resampling import check_confidence, mean_over_groups, share_estimate
-from .._tables import Shown, Summary, counted, frame
+from .._tables import Shown, Summary, counted, frame, plain
 from ._input import codes_of
 from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
@@ -74,66 +74,37 @@ class SetEvaluation(Shown):
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for all cases, each event and each class."""
         names = ("name", "n", "coverage", "low", "high", "size", "guaranteed", "method")
-        expected = [row.expected or (nan, nan) for row in self.rows]
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        return frame(
-            columns
-            | {"expected_low": [x[0] for x in expected], "expected_high": [x[1] for x in expected]},
-            library,
-        )
+        expected = [row.expected or (nan, nan) for row in self.rows]
+        columns["expected_low"], columns["expected_high"] = map(list, zip(*expected, strict=True))
+        return frame(columns, library)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        rows = [
-            vars(row) | {"expected": None if row.expected is None else list(row.expected)}
-            for row in self.rows
-        ]
-        return {
-            "target": self.target,
-            "unit": self.unit,
-            "rows": rows,
-            "size_counts": self.size_counts.tolist(),
-            "guarantee": self.guarantee,
-            "note": self.note,
-        }
+        found: dict[str, Any] = plain(asdict(self))
+        del found["confidence"]
+        return found
 
     def _summary(self) -> Summary:
-        def cells(row: Coverage) -> tuple[Any, ...]:
-            expected = (
-                ""
-                if row.expected is None
-                else f"{percent(row.expected[0])} to {percent(row.expected[1])}"
-            )
-            guaranteed = number(self.target, 4) if row.guaranteed else ""
-            found = "" if np.isnan(row.coverage) else percent(row.coverage)
-            interval = (
-                "" if np.isnan(row.coverage) else f"{percent(row.low)} to {percent(row.high)}"
-            )
-            return (
-                row.name,
-                f"{row.n:,}",
-                guaranteed,
-                found,
-                interval,
-                expected,
-                "" if np.isnan(row.size) else fixed(row.size, 2),
-            )
-
-        header = (
-            "",
-            f"{self.unit}s",
-            "guaranteed",
-            "coverage",
-            f"{100 * self.confidence:g} % interval",
-            "expected",
-            "mean size",
-        )
+        interval = f"{100 * self.confidence:g} % interval"
+        header = ("", f"{self.unit}s", "guaranteed", "coverage", interval, "expected", "mean size")
         title = (
             f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {percent(self.empty)} of "
             "them empty"
         )
         after = f"{self.guarantee} {self.note}".rstrip()
-        return Summary(title, header, [cells(row) for row in self.rows], after)
+        return Summary(title, header, [self._cells(row) for row in self.rows], after)
+
+    def _cells(self, row: Coverage) -> list[str]:
+        guaranteed = number(self.target, 4) if row.guaranteed else ""
+        cells = [row.name, f"{row.n:,}", guaranteed]
+        if row.n == 0:
+            return [*cells, "", "", "", ""]
+        expected = ""
+        if row.expected is not None:
+            expected = f"{percent(row.expected[0])} to {percent(row.expected[1])}"
+        interval = f"{percent(row.low)} to {percent(row.high)}"
+        return [*cells, percent(row.coverage), interval, expected, fixed(row.size, 2)]
 
 
 def evaluate_sets(
@@ -150,24 +121,16 @@ def evaluate_sets(
             "these sets were fitted with `groups`, so they are evaluated by group", fix="groups"
         )
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
-    found: list[tuple[str, np.ndarray, EventScores | None]] = [
-        (e.name, e.inside[y], e) for e in fitted.events if (e.inside == e.used_by).all()
-    ]
-    known = {name for name, _, _ in found}
-    whole = [] if "all classes" in known else [("all classes", np.ones(len(y), bool), None)]
-    others = [(name, y == k, None) for k, name in enumerate(names) if name not in known]
-    rows = [
-        _row(
-            fitted,
-            name,
-            covered[here],
-            size[here],
-            None if code is None else code[here],
-            confidence,
-            event,
-        )
-        for name, here, event in [*whole, *found, *others]
-    ]
+    # All cases, those of each event with a guarantee, and those of each class.
+    events = {e.name: e for e in fitted.events if (e.inside == e.used_by).all()}
+    where = {"all classes": np.ones(len(y), bool)} if "all classes" not in events else {}
+    where |= {name: event.inside[y] for name, event in events.items()}
+    where |= {name: y == k for k, name in enumerate(names) if name not in events}
+    rows = []
+    for name, here in where.items():
+        code_here = None if code is None else code[here]
+        event = events.get(name)
+        rows.append(_row(fitted, name, covered[here], size[here], code_here, confidence, event))
     counts = np.bincount(size, minlength=len(names) + 1)
     unit = "group" if fitted.cover == "group" else "case"
     note = _note(fitted, rows, code)

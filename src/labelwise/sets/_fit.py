@@ -15,7 +15,7 @@ from .._tables import some
 from .._validation import as_rng
 from ..events import Events, as_events
 from ._input import calibration_cases, codes_of
-from ._predictor import EventScores, SetPredictor
+from ._predictor import EventScores, SetPredictor, check_seed
 from ._quantiles import as_level, fewest_cases
 from ._scores import SCORES, class_scores
 from ._shapes import as_shape
@@ -149,8 +149,11 @@ def fit_sets(
         raise ValueError(
             "`source_prevalence` is of use only with `prevalence`, that of the new cases"
         )
-    # A stream of its own: `predict` with the same seed must not draw the same numbers.
-    uniform = as_rng(_needed_rng(rng)).spawn(1)[0].random(len(y)) if smoothed else None
+    uniform = None
+    if smoothed:
+        check_seed(rng)
+        # A stream of its own: `predict` with the same seed must not draw the same numbers.
+        uniform = as_rng(rng).spawn(1)[0].random(len(y))
     own = class_scores(score, p, uniform)[np.arange(len(y)), y]
     weights = new_weight = how = None
     if prevalence is not None:
@@ -173,50 +176,34 @@ def fit_sets(
     )
 
 
-def _needed_rng(rng: Any) -> Any:
-    if rng is None:
-        raise InputError(
-            "smoothed sets are random and need a seed, so that results are reproducible", fix="seed"
-        )
-    return rng
-
-
 def _pools(per: Any, names: Sequence[str]) -> tuple[str, list[Pool]]:
     """For whom the guarantee holds."""
     k = len(names)
     if isinstance(per, Clusters):
         return "clusters", per.pools(names)
+    kinds = (
+        "'class', 'marginal', events such as {'rare': [...]} or clusters of lw.sets.cluster_classes"
+    )
     if isinstance(per, str):
         if per not in PER:
-            raise ValueError(
-                f"`per` must be 'class', 'marginal', events such as {{'rare': [...]}} or clusters "
-                "of lw.sets.cluster_classes; "
-                f"got {per!r}{suggest(per, PER)}"
-            )
-        masks = (
-            [("all classes", np.ones(k, bool))]
-            if per == "marginal"
-            else [(names[i], np.arange(k) == i) for i in range(k)]
-        )
-        return per, [(name, mask, mask) for name, mask in masks]
+            raise ValueError(f"`per` must be {kinds}; got {per!r}{suggest(per, PER)}")
+        if per == "marginal":
+            return per, [("all classes", np.ones(k, bool), np.ones(k, bool))]
+        single = np.eye(k, dtype=bool)
+        return per, list(zip(names, single, single, strict=True))
     if not isinstance(per, Events | Mapping):
-        raise TypeError(
-            f"`per` must be 'class', 'marginal', events such as {{'rare': [...]}} or clusters of "
-            f"lw.sets.cluster_classes; got {per!r}"
-        )
+        raise TypeError(f"`per` must be {kinds}; got {per!r}")
     family = as_events(per)
     assert family is not None  # noqa: S101 - as_events returns None for None only
     if family.given is not None:
         raise ValueError(
             "`per`: conditional events (A given B) are no groups of cases; use unconditional ones"
         )
-    masks = [
-        (name, np.isin(np.arange(k), inside))
-        for name, (inside, _) in zip(family.names, family.resolve(k, names), strict=True)
-    ]
-    covered = np.any([mask for _, mask in masks], axis=0)
-    masks += [(names[i], np.arange(k) == i) for i in range(k) if not covered[i]]
-    return "events", [(name, mask, mask) for name, mask in masks]
+    masks = [np.isin(np.arange(k), inside) for inside, _ in family.resolve(k, names)]
+    alone = np.flatnonzero(~np.any(masks, axis=0)).tolist()
+    masks += list(np.eye(k, dtype=bool)[alone])
+    events = [*family.names, *(names[i] for i in alone)]
+    return "events", list(zip(events, masks, masks, strict=True))
 
 
 def _event_scores(

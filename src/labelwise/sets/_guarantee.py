@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 def guarantee(sets: SetPredictor) -> str:
     """One to three sentences: the probability, of what, for whom, on average over what."""
     # A shape adds classes, and a class of several events has the largest of their thresholds.
-    exactly = (
-        "exactly" if sets.smoothed and sets.shape is None and not sets.shared.any() else "at least"
-    )
+    exact = sets.smoothed and sets.shape is None and not sets.shared.any()
+    exactly = "exactly" if exact else "at least"
     whom, caveat = _whom(sets)
     if sets.cover == "group":
         what = f"the sets of all cases of a new group{whom} contain their true classes"
@@ -58,20 +57,12 @@ def _whom(sets: SetPredictor) -> tuple[str, str]:
         for event in sets.events
         if event.inside.sum() > 1 and not event.inside.all()
     ]
-    caveat = (
-        (
-            f"; not for each class in {' or '.join(pools[:3])}{' or …' if len(pools) > 3 else ''} "
-            "by itself"
-        )
-        if pools
-        else ""
-    )
-    rare = [
-        sets.class_names[k]
-        for e in sets.events
-        if e.used_by.sum() < e.inside.sum()
-        for k in np.flatnonzero(e.used_by)
-    ]
+    caveat = ""
+    if pools:
+        listed = pools if len(pools) <= 3 else [*pools[:3], "…"]
+        caveat = f"; not for each class in {' or '.join(listed)} by itself"
+    pooled = [event for event in sets.events if event.used_by.sum() < event.inside.sum()]
+    rare = [sets.class_names[k] for event in pooled for k in np.flatnonzero(event.used_by)]
     if rare:
         caveat += f"; nothing is guaranteed for {some(rare)}, which are too rare to be clustered"
     return " of each cluster" if sets.per == "clusters" else " of each event", caveat

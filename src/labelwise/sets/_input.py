@@ -73,6 +73,25 @@ def calibration_cases(
     return p.reshape(len(labels), -1), labels, names
 
 
+def check_classes(
+    p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...], name: str = "q"
+) -> None:
+    """Refuse probabilities (..., K) of other classes than those that were fitted."""
+    if p.shape[-1] != len(fitted):
+        raise ValueError(
+            f"`{name}` must have the {len(fitted)} classes of the calibration cases; got K = "
+            f"{p.shape[-1]}"
+        )
+    for k, (found, expected) in enumerate(zip(names or fitted, fitted, strict=True)):
+        if found != expected:
+            raise ValueError(
+                f"`{name}` must have the classes of the calibration cases in their order; class "
+                f"{k} is {found!r} instead of {expected!r}"
+            )
+
+
 def codes_of(groups: Any, n: int) -> np.ndarray | None:
     """Groups of ``n`` cases as codes 0, 1, …"""
-    return None if groups is None else np.asarray(group_codes(np.asarray(groups).reshape(-1), n)[0])
+    if groups is None:
+        return None
+    return np.asarray(group_codes(np.asarray(groups).reshape(-1), n)[0])

@@ -15,14 +15,23 @@ from .._errors import InputError
 from .._frames import same_rows
 from .._tables import SHOWN, Shown, Summary, some
 from .._validation import as_rng
-from ._input import one_class_each
+from ._input import check_classes, one_class_each
 from ._quantiles import as_level, conformal_threshold, p_values
 from ._result import PredictionSets
 from ._scores import class_scores
-from ._shapes import Shape, shaped
+from ._shapes import Ordinal, Tree
 
 if TYPE_CHECKING:
     from ._evaluation import SetEvaluation
+
+
+def check_seed(rng: Any) -> None:
+    """Refuse smoothed sets without a seed."""
+    if rng is None:
+        raise InputError(
+            "smoothed sets are random and need a seed, so that results are reproducible",
+            fix="seed",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +74,7 @@ class SetPredictor(Shown):
     """Weight of a new case of each class under label shift, (K,)."""
     prevalence: str | None = None
     """Under label shift: ``"known"`` or ``"estimated"`` prevalences."""
-    shape: Shape | None = None
+    shape: Ordinal | Tree | None = None
 
     @cached_property
     def thresholds(self) -> np.ndarray:
@@ -127,14 +136,13 @@ class SetPredictor(Shown):
         p = self._probabilities(q)
         flat = p.reshape(-1, p.shape[-1])
         scores, uniform = self._scores(flat, rng)
-        alpha, nodes = float(1 - as_level(self.coverage)), None
-        member = (
-            scores <= self.thresholds
-            if uniform is None
-            else self._p_values(scores, uniform) > alpha
-        )
+        if uniform is None:
+            member = scores <= self.thresholds
+        else:
+            member = self._p_values(scores, uniform) > float(1 - as_level(self.coverage))
+        nodes = None
         if self.shape is not None:
-            member, nodes = shaped(self.shape, member, self._p_values(scores, uniform))
+            member, nodes = self.shape.fill(member, self._p_values(scores, uniform))
         return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee, nodes)
 
     def evaluate(
@@ -172,17 +180,7 @@ class SetPredictor(Shown):
 
     def _probabilities(self, q: Any) -> np.ndarray:
         p, names = one_class_each(q, "q")
-        if p.shape[-1] != len(self.class_names):
-            raise ValueError(
-                f"`q` must have the {len(self.class_names)} classes of the calibration cases; got "
-                f"K = {p.shape[-1]}"
-            )
-        if names is not None and names != self.class_names:
-            k = next(k for k in range(len(names)) if names[k] != self.class_names[k])
-            raise ValueError(
-                f"`q` must have the classes of the calibration cases in their order; class {k} is "
-                f"{names[k]!r} instead of {self.class_names[k]!r}"
-            )
+        check_classes(p, names, self.class_names)
         return p
 
     def _scores(self, p: np.ndarray, rng: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -193,11 +191,7 @@ class SetPredictor(Shown):
                     "a random seed is for smoothed sets; these are not random", fix="no_seed"
                 )
             return class_scores(self.score, p), None
-        if rng is None:
-            raise InputError(
-                "smoothed sets are random and need a seed, so that results are reproducible",
-                fix="seed",
-            )
+        check_seed(rng)
         generator = as_rng(rng)
         return class_scores(self.score, p, generator.random(len(p))), generator.random(p.shape)
 
@@ -217,28 +211,26 @@ class SetPredictor(Shown):
         return found
 
     def _summary(self) -> Summary:
-        def limit(event: EventScores) -> str:
-            low, high = (float(f(self.thresholds[event.used_by])) for f in (np.min, np.max))
-            if low == inf:
-                return "always"
-            ends = sorted({f"{-t if self.score == 'lac' else t:.4g}" for t in (low, high)})
-            return f"{'p ≥' if self.score == 'lac' else 'cumulative p ≤'} {' to '.join(ends)}"
-
-        def row(event: EventScores) -> tuple[str, ...]:
+        header = ["guarantee for", "classes", "cases", "groups", "in the set if"]
+        rows = []
+        for event in self.events[:SHOWN]:
             classes = some([self.class_names[k] for k in np.flatnonzero(event.used_by)], 3)
-            groups = () if event.n_groups is None else (f"{event.n_groups:,}",)
-            return (event.name, classes, f"{event.n_cases:,}", *groups, limit(event))
+            groups = f"{event.n_groups:,}" if event.n_groups is not None else ""
+            limit = self._limit_in_words(event)
+            rows.append([event.name, classes, f"{event.n_cases:,}", groups, limit])
+        if self.cover is None:
+            for row in (header, *rows):
+                del row[3]
+        per = "event" if self.per == "events" else self.per
+        title = f"Sets ({self.score}, coverage {self.coverage:g} per {per})"
+        if len(self.events) > SHOWN:
+            title += f" (the first {SHOWN} of {len(self.events)})"
+        return Summary(title, header, rows, self.guarantee)
 
-        more = f" (the first {SHOWN} of {len(self.events)})" if len(self.events) > SHOWN else ""
-        title = (
-            f"Sets ({self.score}, coverage {self.coverage:g} per "
-            f"{'event' if self.per == 'events' else self.per}){more}"
-        )
-        header = (
-            "guarantee for",
-            "classes",
-            "cases",
-            *(() if self.cover is None else ("groups",)),
-            "in the set if",
-        )
-        return Summary(title, header, [row(event) for event in self.events[:SHOWN]], self.guarantee)
+    def _limit_in_words(self, event: EventScores) -> str:
+        limits = self.thresholds[event.used_by]
+        if limits.min() == inf:
+            return "always"
+        sign, words = (-1, "p ≥") if self.score == "lac" else (1, "cumulative p ≤")
+        ends = sorted({f"{sign * limit:.4g}" for limit in (limits.min(), limits.max())})
+        return f"{words} {' to '.join(ends)}"

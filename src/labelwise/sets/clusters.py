@@ -39,14 +39,10 @@ class Clusters:
             )
         masks = [np.isin(self.class_names, cluster) for cluster in self.clusters]
         found = [(f"cluster {i + 1}", mask, mask) for i, mask in enumerate(masks)]
-        return (
-            [
-                *found,
-                ("all classes", np.ones(len(names), bool), np.isin(self.class_names, self.rare)),
-            ]
-            if self.rare
-            else found
-        )
+        if self.rare:
+            everything = np.ones(len(names), bool)
+            found.append(("all classes", everything, np.isin(self.class_names, self.rare)))
+        return found
 
 
 def cluster_classes(
@@ -97,9 +93,8 @@ def cluster_classes(
     described = np.stack([np.quantile(scores[y == k], at) for k in enough])
     member = _k_means(described, np.sqrt(counts[enough]), n_clusters, as_rng(rng))
     groups = [tuple(names[k] for k in enough[member == c]) for c in dict.fromkeys(member.tolist())]
-    return Clusters(
-        names, tuple(groups), tuple(names[k] for k in range(len(names)) if k not in enough)
-    )
+    rare = [name for k, name in enumerate(names) if k not in enough]
+    return Clusters(names, tuple(groups), tuple(rare))
 
 
 def _k_means(x: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -114,14 +109,10 @@ def _k_means(x: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generato
         for _ in range(ROUNDS):
             distance = ((x[:, None] - centers) ** 2).sum(axis=-1)
             member = distance.argmin(axis=1)
-            moved = np.stack(
-                [
-                    np.average(x[member == c], axis=0, weights=weights[member == c])
-                    if (member == c).any()
-                    else centers[c]
-                    for c in range(k)
-                ]
-            )
+            moved = centers.copy()
+            for c in np.unique(member):
+                here = member == c
+                moved[c] = np.average(x[here], axis=0, weights=weights[here])
             if np.array_equal(moved, centers):
                 break
             centers = moved

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -18,7 +17,7 @@ from .._labels import outcomes_by_class
 from .._resampling import Estimate, check_confidence, share_estimate
 from .._suggestions import check_choice
 from .._tables import SHOWN, Shown, Summary
-from ._input import codes_of, mean_probabilities
+from ._input import check_classes, codes_of, mean_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import (
     allowed_errors,
@@ -56,18 +55,15 @@ class LabelThresholds(Shown):
             f"a present label is answered no with probability at most {self.miss_rate:g}, and an "
             f"absent one yes with at most {self.false_alarm_rate:g}"
         )
-        who = "a random case of a new group" if self.grouped else "a new case"
-        if self.method == "learn_then_test":
-            assert self.confidence is not None  # noqa: S101 - fit_labels sets it
-            many = (
-                "for all labels at once"
-                if self.family_wise
-                else "for each of these statements by itself"
-            )
+        if self.confidence is not None:
+            many = "for each of these statements by itself"
+            if self.family_wise:
+                many = "for all labels at once"
             return (
                 f"With confidence {100 * self.confidence:g} % over calibration samples, {many}: "
                 f"{what} (Learn then Test)."
             )
+        who = "a random case of a new group" if self.grouped else "a new case"
         if self.family_wise:
             return (
                 f"On average over calibration samples, in {who}: the probability that any present "
@@ -118,22 +114,16 @@ class LabelThresholds(Shown):
             )
         estimand = "group" if self.grouped else "case"
 
+        method = "Clopper–Pearson" if code is None else f"over groups, of a random {estimand}"
+
         def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
-            found = []
-            for k in range(among.shape[1]):
+            found = np.empty((3, len(self.class_names)))
+            for k in range(len(self.class_names)):
                 cases = among[:, k]
-                found.append(
-                    share_estimate(
-                        hits[cases, k],
-                        None if code is None else code[cases],
-                        confidence,
-                        estimand=estimand,
-                    )
-                )
-            method = "Clopper–Pearson" if code is None else f"over groups, of a random {estimand}"
-            value, low, high = (
-                np.asarray([getattr(x, name) for x in found]) for name in ("value", "low", "high")
-            )
+                groups_here = None if code is None else code[cases]
+                share = share_estimate(hits[cases, k], groups_here, confidence, estimand=estimand)
+                found[:, k] = share.value, share.low, share.high
+            value, low, high = found
             return Estimate(value, low, high, confidence, method)
 
         note = ""
@@ -157,59 +147,23 @@ class LabelThresholds(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to an .npz file of plain numbers and text, for `load_sets`."""
-        from ._storage import FORMAT, write_arrays
+        from ._storage import LABELS, write_values
 
-        arrays = {
-            key: getattr(self, key)
-            for key in (
-                "lower",
-                "upper",
-                "n_present",
-                "n_absent",
-                "method",
-                "confidence",
-                "family_wise",
-                "grouped",
-            )
-        }
-        arrays |= {
-            "format": FORMAT["labels"],
-            "class_names": list(self.class_names),
-            "rates": [self.miss_rate, self.false_alarm_rate],
-        }
-        return write_arrays(path, arrays)
+        return write_values(path, LABELS, vars(self))
 
     def _probabilities(self, q: Any) -> np.ndarray:
         p, names, _ = mean_probabilities(q, "q")
-        if p.shape[-1] != len(self.class_names) or (
-            names is not None and names != self.class_names
-        ):
-            raise ValueError(
-                f"`q` must have the {len(self.class_names)} labels of the calibration cases in "
-                f"their order; got {names or p.shape[-1]!r:.200}"
-            )
+        check_classes(p, names, self.class_names)
         return p
 
     def _summary(self) -> Summary:
-        def number(x: float) -> str:
-            return "never" if np.isinf(x) else f"{x:.4g}"
-
-        rows = [
-            (
-                name,
-                f"{self.n_present[k]:,}",
-                f"{self.n_absent[k]:,}",
-                number(self.lower[k]),
-                number(self.upper[k]),
-            )
-            for k, name in enumerate(self.class_names[:SHOWN])
-        ]
-        return Summary(
-            "Yes, no or unsure",
-            ("label", "present", "absent", "no below", "yes from"),
-            rows,
-            self.guarantee,
-        )
+        rows = []
+        for k, name in enumerate(self.class_names[:SHOWN]):
+            limits = (self.lower[k], self.upper[k])
+            words = ["never" if np.isinf(limit) else f"{limit:.4g}" for limit in limits]
+            rows.append((name, f"{self.n_present[k]:,}", f"{self.n_absent[k]:,}", *words))
+        header = ("label", "present", "absent", "no below", "yes from")
+        return Summary("Yes, no or unsure", header, rows, self.guarantee)
 
 
 def fit_labels(
@@ -273,16 +227,17 @@ def fit_labels(
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)
     code = codes_of(groups, len(p))
-    delta = None
+    delta = None  # the error probability of each test
     if method == "learn_then_test":
         if code is not None:
             raise ValueError(
                 "`groups` need method='risk_control': the tests of 'learn_then_test' are about "
                 "independent cases"
             )
-        delta = float(1 - as_level(0.95 if confidence is None else confidence, "confidence")) / (
-            2 * k if family_wise else 1
-        )
+        confidence = 0.95 if confidence is None else float(confidence)
+        delta = float(1 - as_level(confidence, "confidence"))
+        if family_wise:
+            delta /= 2 * k
     elif confidence is not None:
         raise ValueError(
             "`confidence` is for method='learn_then_test'; conformal risk control holds on average "
@@ -293,21 +248,12 @@ def fit_labels(
     lower, upper = np.empty(k), np.empty(k)
     for j in range(k):
         here = present[:, j]
-        lower[j] = -_quantile(
-            -p[here, j], 1 - miss, delta, None if code is None else code[here], names[j], "with"
-        )
-        above = _quantile(
-            p[~here, j],
-            1 - alarm,
-            delta,
-            None if code is None else code[~here],
-            names[j],
-            "without",
-        )
+        with_label, without_label = (None, None) if code is None else (code[here], code[~here])
+        lower[j] = -_quantile(-p[here, j], 1 - miss, delta, with_label, names[j], "with")
+        above = _quantile(p[~here, j], 1 - alarm, delta, without_label, names[j], "without")
         upper[j] = np.nextafter(above, inf)
     both = lower > upper  # no doubt is left: any cut between them keeps both rates
     lower[both] = upper[both] = (lower[both] + upper[both]) / 2
-    stated = None if delta is None else (0.95 if confidence is None else float(confidence))
     counts = present.sum(axis=0)
     return LabelThresholds(
         lower,
@@ -316,7 +262,7 @@ def fit_labels(
         float(miss_rate),
         float(false_alarm_rate),
         method,
-        stated,
+        confidence,
         family_wise,
         counts,
         len(p) - counts,
@@ -346,9 +292,8 @@ def _quantile(
             f"got {n}. Collect more, or allow a higher rate"
         )
     order = np.argsort(scores, kind="stable")
-    if (
-        delta is not None
-    ):  # of the scores, so many may lie above: fixed-sequence tests from the largest one down
+    if delta is not None:
+        # Of the scores, so many may lie above: fixed-sequence tests from the largest one down.
         return float(scores[order][n - 1 - allowed_errors(n, rate, delta)])
     weights = None
     if code is not None:
@@ -357,37 +302,13 @@ def _quantile(
     return conformal_threshold(scores[order], level, weights)
 
 
-def thresholds_from(found: dict[str, np.ndarray]) -> LabelThresholds:
-    """Label thresholds from the arrays of a file."""
-    from ._storage import names_from, need
-
-    names = names_from(found, "class_names")
-    k = (len(names),)
-    lower, upper = need(found, "lower", "f", k), need(found, "upper", "f", k)
-    n_present, n_absent = need(found, "n_present", "iu", k), need(found, "n_absent", "iu", k)
-    rates = need(found, "rates", "f", (2,)).tolist()
-    method = str(need(found, "method", "U", ()))
-    if (
-        method not in METHODS
-        or (lower > upper).any()
-        or (method == "learn_then_test") != ("confidence" in found)
-    ):
+def thresholds_from(values: dict[str, Any]) -> LabelThresholds:
+    """Label thresholds from the fields in a file."""
+    labels = LabelThresholds(**values)
+    for name in ("lower", "upper", "n_present", "n_absent"):
+        if values[name].shape != (len(labels.class_names),):
+            raise ValueError(f"it is damaged: `{name}` has shape {values[name].shape}")
+    if not (labels.lower <= labels.upper).all():
         raise ValueError("it is damaged: the thresholds do not fit each other")
-    confidence = float(need(found, "confidence", "f", ())) if "confidence" in found else None
-    flags: Sequence[bool] = [bool(need(found, key, "b", ())) for key in ("family_wise", "grouped")]
-    for rate in (*rates, confidence):
-        if rate is not None:
-            as_level(rate, "rates")
-    return LabelThresholds(
-        lower,
-        upper,
-        names,
-        rates[0],
-        rates[1],
-        method,
-        confidence,
-        flags[0],
-        n_present,
-        n_absent,
-        flags[1],
-    )
+    check_choice(labels.method, "method", METHODS)
+    return labels

@@ -4,16 +4,16 @@ cases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._format import percent
-from .._frames import library_of_frame, values_by_class
+from .._frames import values_by_class
 from .._labels import as_numpy
-from .._suggestions import check_choice, suggest
+from .._suggestions import check_choice
 from ._input import calibration_cases, one_class_each
 
 METHODS = ("em", "bbse")
@@ -116,14 +116,15 @@ def shift_weights(
     estimated.
     """
     counts = np.bincount(y, minlength=len(names))
-    estimated = isinstance(prevalence, Prevalence)
-    if isinstance(prevalence, Prevalence) and prevalence.class_names != tuple(names):
-        raise ValueError(
-            "`prevalence` was estimated for other classes than those of the calibration cases"
-        )
-    new = _shares(
-        prevalence.values if isinstance(prevalence, Prevalence) else prevalence, "prevalence", names
-    )
+    known = source is not None
+    if isinstance(prevalence, Prevalence):
+        if prevalence.class_names != tuple(names):
+            raise ValueError(
+                "`prevalence` was estimated for other classes than those of the calibration cases"
+            )
+        known = False
+        prevalence = prevalence.values
+    new = _shares(prevalence, "prevalence", names)
     old = counts / len(y) if source is None else _shares(source, "source_prevalence", names)
     without = np.flatnonzero((new > 0) & ((counts == 0) | (old == 0)))
     if len(without):
@@ -131,25 +132,12 @@ def shift_weights(
             f"`prevalence`: class {names[without[0]]!r} is to occur, but no calibration case has "
             "it; nothing can be said about its scores"
         )
-    return np.divide(
-        new, old, out=np.zeros(len(names)), where=old > 0
-    ), "known" if source is not None and not estimated else "estimated"
+    weights = np.divide(new, old, out=np.zeros(len(names)), where=old > 0)
+    return weights, "known" if known else "estimated"
 
 
 def _shares(given: Any, name: str, names: Sequence[str]) -> np.ndarray:
-    if library_of_frame(given) is not None:
-        given = values_by_class(given, names, name)
-    if isinstance(given, Mapping):
-        unknown = [str(key) for key in given if key not in names]
-        if unknown or len(given) != len(names):
-            what = (
-                f"the unknown class {unknown[0]!r}{suggest(unknown[0], list(names))}"
-                if unknown
-                else f"{len(given)} of {len(names)} classes"
-            )
-            raise ValueError(f"`{name}` must give the share of each class; got {what}")
-        given = [given[key] for key in names]
-    shares = as_numpy(given, name).astype(float)
+    shares = as_numpy(values_by_class(given, names, name), name).astype(float)
     if shares.shape != (len(names),):
         raise ValueError(
             f"`{name}` must give the share of each of the {len(names)} classes; got shape "

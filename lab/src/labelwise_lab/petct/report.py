@@ -38,7 +38,7 @@ def disputed_labels(plan: Decisions, i: int) -> str:
     units of cost) is 0. The other labels are named with theirs, the largest first.
 
     >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), class_names=["lung cancer", "lymphoma", "melanoma"])
-    >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)
+    >>> costs = lw.decisions.Costs(default=1)
     >>> disputed_labels(lw.decisions.decide(q, costs, task="per_label"), 0)
     'the members lead to different actions for lymphoma (epistemic 0.2) and lung cancer (0.1), and to the same for melanoma'
     """  # noqa: E501
@@ -118,8 +118,8 @@ def write_report(
     loss : str
         Loss of the uncertainty measures.
     costs : Costs, optional
-        Recommend actions: per label, with what the members disagree about (``false_positive`` and
-        ``false_negative``), or a diagnosis (a matrix).
+        Recommend actions: per label, with what the members disagree about (``missed`` and
+        ``false_alarm``), or a diagnosis (a matrix).
     cases : tuple of str
         Patients, "patient/study" or "patient/study#plane" to draw.
     show : int

@@ -271,7 +271,7 @@ function asToml(c, names) {
   /** @param {Float64Array} x */
   const list = (x) => "[" + Array.from(x, decimal).join(", ") + "]";
   if (c.task === "per_label") {
-    lines.push("false_positive = " + list(c.alarm), "false_negative = " + list(c.missed));
+    lines.push("missed = " + list(c.missed), "false_alarm = " + list(c.alarm));
   } else {
     lines.push("matrix = [  # row: truth, column: prediction");
     for (let k = 0; k < names.length; k++) {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from labelwise._errors import InputError
-from labelwise.models._family import (
+from labelwise.models._adapter import (
     aligned,
     check_common_classes,
     class_order,

@@ -17,7 +17,7 @@ from ._batches import Batch
 
 
 @dataclass(frozen=True)
-class Family:
+class Adapter:
     """Models of one library."""
 
     predict: Callable[[Batch], Sequence[Any]]
