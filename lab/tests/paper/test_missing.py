@@ -45,10 +45,10 @@ def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
 
 def test_runs_of_the_holdout_are_counted_by_arm(tmp_path) -> None:
     (tmp_path / "holdout-cifar10-paper").mkdir()
-    effects = {
-        "swap − no-swap": {"runs": [0.1, 0.2]},
-        "swap-constant − no-swap-constant": {"runs": [0.1]},
-    }
+    effects = [
+        {"arm": "swap", "control": "no-swap", "among": None, "runs": [0.1, 0.2]},
+        {"arm": "swap-constant", "control": "no-swap-constant", "among": None, "runs": [0.1]},
+    ]
     (tmp_path / "holdout-cifar10-paper" / "holdout.json").write_text(
         json.dumps({"about": {"runs": 3}, "numbers": {"effect": effects}})
     )
@@ -65,10 +65,11 @@ def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint").mkdir()
     near, confirmed = list(TRAININGS)[:2]
     numbers = {
-        "trainings": {name: {"runs": 1} for name in TRAININGS},
+        "trainings": [
+            {"training": name, "runs": 5 if name == confirmed else 1} for name in TRAININGS
+        ],
         "candidates": [near, confirmed],
     }
-    numbers["trainings"][confirmed]["runs"] = 5
     (tmp_path / "fingerprint" / "fingerprint.json").write_text(
         json.dumps({"about": {}, "numbers": numbers})
     )

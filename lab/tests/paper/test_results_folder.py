@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwise.evaluation import Estimate
 from labelwise_lab.paper import results_folder
 from labelwise_lab.paper.prediction_files import write_predictions
-from labelwise_lab.paper.results_folder import Options, over_runs, plain, predictions, record
+from labelwise_lab.paper.results_folder import Options, predictions, record
 from labelwise_lab.paper.settings import Setting, TestImages
 
 ROOT = Path(__file__).parents[2]
@@ -99,23 +98,6 @@ def test_a_longer_training_continues_a_shorter_one(tmp_path):
     np.testing.assert_array_equal(parts.probs, whole.probs)
 
 
-def test_numbers_over_runs():
-    found = over_runs([{"a": {("x", "y"): 1.0}, "b": 2.0}, {"a": {("x", "y"): 3.0}, "b": 2.0}])
-    assert found["a"]["x", "y"]["mean"] == 2
-    assert found["a"]["x", "y"]["sd"] == pytest.approx(np.sqrt(2))
-    assert found["b"]["runs"] == [2.0, 2.0]
-    assert over_runs([0.5]) == {"mean": 0.5, "sd": None, "low": None, "high": None, "runs": [0.5]}
-
-
-@pytest.mark.parametrize("runs", [[np.nan], [0.5, np.nan, 0.7]])
-def test_a_run_without_the_number_leaves_no_mean(runs):
-    """The possible gain of a run without errors, say: other runs must not be lost with it."""
-    found = over_runs([{"gain": x, "accuracy": 1.0} for x in runs])
-    assert [found["gain"][key] for key in ("mean", "sd", "low", "high")] == [None] * 4
-    assert plain(found["gain"]["runs"]) == [None if np.isnan(x) else x for x in runs]
-    assert found["accuracy"]["mean"] == 1
-
-
 def test_own_predictions_must_have_labels(tmp_path):
     setting, images = Setting("digits", members=2), TestImages("digits")
     path = Options(tmp_path).path(setting, 0, images)
@@ -137,23 +119,6 @@ def test_what_was_used_of_a_data_set_is_recorded_where_it_was_used(tmp_path, exp
         record(Setting("cifar10"), experiment, {}, Options(tmp_path), runs=1).read_text()
     )["about"]
     assert ("svhn" in about["data"]) == noted
-
-
-def test_plain_data():
-    value = {
-        ("a", 1): np.float32(0.1),
-        "b": Estimate(0.5),
-        "c": np.arange(2),
-        "d": (np.bool_(True), None),
-        "e": Setting("digits"),
-    }
-    assert plain(value) == {
-        "a | 1": 0.100000001,
-        "b": {"value": 0.5, "low": None, "high": None},
-        "c": [0, 1],
-        "d": [True, None],
-        "e": {"data": "digits", "protocol": "paper", "members": 5, "epochs": None, "changes": []},
-    }
 
 
 def test_statistics_of_unscaled_inputs(optional):

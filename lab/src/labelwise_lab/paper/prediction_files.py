@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -148,15 +148,16 @@ def effect_of_rounding(
     setting: Setting,
     wanted: Sequence[TestImages],
     options: Options,
-    compute: Callable[..., Mapping[Any, float]],
+    compute: Callable[..., Sequence[float]],
 ) -> float:
     """The largest change of the numbers of run 0 when the stored logarithms are redrawn within
     their rounding; ``compute`` takes predictions.
     """
     paths = [options.path(setting, 0, images) for images in wanted]
-    stored = compute(*(read_predictions(path, setting.members) for path in paths))
-    redrawn = [
-        compute(*(read_predictions(path, setting.members, redraw=seed) for path in paths))
-        for seed in range(3)
-    ]
-    return max(abs(other[key] - value) for other in redrawn for key, value in stored.items())
+
+    def numbers(redraw: int | None) -> np.ndarray:
+        each = (read_predictions(path, setting.members, redraw=redraw) for path in paths)
+        return np.asarray(compute(*each))
+
+    stored = numbers(None)
+    return float(max(np.abs(numbers(seed) - stored).max() for seed in range(3)))

@@ -17,18 +17,16 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from labelwise import Ensemble, __version__
-from labelwise.evaluation import Estimate, mean_over_runs
 from labelwise.io import Predictions
 
-from ..files import replacing, usable_cores
+from ..files import replacing, usable_cores, write_file
+from ..text import plain
 from .prediction_files import join_predictions, read_predictions, write_predictions
 from .settings import Setting, TestImages, image_shape, sets_used, training_data
 
@@ -36,8 +34,6 @@ __all__ = [
     "NOTES",
     "Options",
     "available",
-    "over_runs",
-    "plain",
     "predict",
     "predictions",
     "record",
@@ -274,35 +270,29 @@ def record(
 ) -> Path:
     """Write ``EXPERIMENT.json``: the numbers and their provenance. Returns the path, whose ``.png``
     is the place for a figure.
+
+    Numbers have the digits that float32 input has; not-a-number is null.
     """
-    about = {
+    if isinstance(setting, Setting):
+        folder, about = setting.name, asdict(setting)
+        notes = {s: NOTES[s] for s in sets_used(experiment, setting.data) if s in NOTES}
+    else:
+        folder, about, notes = setting, setting, {}
+    provenance = {
         "experiment": experiment,
         "command": options.command,
-        "setting": setting if isinstance(setting, str) else asdict(setting),
+        "setting": about,
         "runs": runs,
         "seeds": list(range(runs)),
         "versions": versions(),
-        "data": {}
-        if isinstance(setting, str)
-        else {name: NOTES[name] for name in sets_used(experiment, setting.data) if name in NOTES},
+        "data": notes,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **more,
     }
-    path = (
-        options.results
-        / (setting if isinstance(setting, str) else setting.name)
-        / f"{experiment}.json"
-    )
+    path = options.results / folder / f"{experiment}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(
-            (
-                json.dumps(
-                    {"about": plain(about), "numbers": plain(numbers)}, indent=1, ensure_ascii=False
-                )
-                + "\n"
-            ).encode()
-        )
+    content = plain({"about": provenance, "numbers": numbers}, digits=9)
+    write_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
@@ -319,49 +309,6 @@ def versions() -> dict[str, str]:
     """Versions of the package and of what the numbers depend on."""
     found = {"labelwise": __version__, "python": platform.python_version()}
     for name in ("numpy", "torch"):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
-
-
-def plain(value: Any) -> Any:
-    """What JSON can hold: estimates as value, low, high; not-a-number as null; numbers with the
-    digits that float32 input has.
-    """
-    if isinstance(value, Estimate):
-        return plain({"value": value.value, "low": value.low, "high": value.high})
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, dict):
-        return {
-            " | ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(part)
-            for key, part in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return float(f"{value:.9g}") if np.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def over_runs(values: Any) -> dict[Any, Any]:
-    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers;
-    of dictionaries, for each key.
-
-    Where a run has no such number (NaN, such as the possible gain of a run without errors), there
-    is no mean over the runs either: ``None``.
-    """
-    if isinstance(values[0], dict):
-        return {key: over_runs([value[key] for value in values]) for key in values[0]}
-    x = np.asarray(values, dtype=float)
-    mean = sd = low = high = None
-    if np.isfinite(x).all():
-        mean = float(x.mean())
-        if len(x) > 1:
-            over = mean_over_runs(x)
-            sd, low, high = float(x.std(ddof=1)), float(over.low), float(over.high)
-    return {"mean": mean, "sd": sd, "low": low, "high": high, "runs": x.tolist()}
