@@ -27,22 +27,6 @@ def test_an_empty_folder_misses_everything(tmp_path) -> None:
     assert all(f"results/{name}`" in text for name in TRAININGS)
 
 
-def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
-    members = tmp_path / "cifar10-paper" / "run-0" / "members"
-    members.mkdir(parents=True)
-    for name in ("cifar10-0.npz", "cifar10-1.npz", "svhn-0.npz", "cifar10-unscaled-0.npz"):
-        (members / name).touch()
-    (line,) = (
-        line
-        for line in missing(Results(tmp_path, tmp_path))
-        if "recipe" in line and "CIFAR-10" in line
-    )
-    assert (
-        "none of 5 runs, 2 of 5 members of run 0; `labelwise-lab reproduce ood --data cifar10"
-        in line
-    )
-
-
 def test_runs_of_the_holdout_are_counted_by_arm(tmp_path) -> None:
     (tmp_path / "holdout-cifar10-paper").mkdir()
     effects = [

@@ -84,12 +84,8 @@ def _runs_of_recipes(folder: Results, wanted: int = 5) -> Iterator[str]:
         stored = folder.stored(f"{data}-paper", "ood")
         have = 0 if stored is None else stored["about"]["runs"]
         if have < wanted:
-            begun = ""
-            for members in sorted((folder.folder / f"{data}-paper").glob("run-*/members")):
-                finished = len(list(members.glob(f"{data}-?.npz")))
-                begun += f", {finished} of 5 members of {members.parent.name.replace('-', ' ')}"
             yield (
-                f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} runs{begun}; "
+                f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} runs; "
                 f"`labelwise-lab reproduce ood --data {data} --runs {wanted}` starts or resumes it."
             )
 
