@@ -191,16 +191,12 @@ def test_runs_are_stored_and_some_have_fewer_arms(tmp_path):
     np.savez(tmp_path / "other.npz", after=np.ones((2, 3)))
     with pytest.raises(
         ValueError,
-        match=(
-            r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\) and type "
-            r"float64. Delete it"
-        ),
+        match=(r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\). Delete it"),
     ):
         Runs.read(tmp_path / "other.npz")
     for arrays in (
         {"before": np.ones(3)},
         {"before": np.ones((2, 3)), "swap": np.ones((3, 3))},
-        {"before": np.array([["a"]])},
     ):
         np.savez(tmp_path / "other.npz", **arrays)
         with pytest.raises(ValueError, match="must hold `before`"):

@@ -11,7 +11,7 @@ from ..text import PARTS
 from .intervals import simultaneous
 from .provenance import TITLES, Results, in_words
 from .published_tables import TABLE_1
-from .records import select
+from .records import Record, select
 from .results_folder import save_figure
 from .scores import MEASURES
 from .tables import measure_in_words
@@ -40,7 +40,7 @@ def _table_1(folder: Results) -> Any:
     shown = {}
     for data, pairs in TABLE_1.items():
         for other, printed in pairs.items():
-            series = {
+            series: dict[str, list[Record]] = {
                 "paper": [{"mean": mean, "sd": sd, "runs": []} for mean, sd in printed.values()]
             }
             for name, stored in folder.find("ood", data):

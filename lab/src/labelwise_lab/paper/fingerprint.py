@@ -384,7 +384,7 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     """
     from ..plotting import line, pyplot, tidy
 
-    rows = (
+    rows: tuple[list[tuple[str, str | None]], ...] = (
         [("entropy", None), ("variance", None)],
         [("label-wise entropy", "entropy")],
         [("variance", "entropy"), (FLOAT32, "entropy")],

@@ -45,7 +45,7 @@ def _of(records: list[Record], quantity: Quantity, **fields: Any) -> Record:
 
 def _farthest(records: list[Record], quantities: list[Quantity]) -> float:
     """The largest distance from the paper's, in standard errors."""
-    return max(abs(_of(records, quantity)["distance"]) for quantity in quantities)
+    return max(abs(float(_of(records, quantity)["distance"])) for quantity in quantities)
 
 
 def _sizes(by_members: list[Record], total: int) -> str:

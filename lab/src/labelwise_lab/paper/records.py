@@ -68,7 +68,7 @@ class RunNumbers:
     def __init__(self) -> None:
         self._values: dict[str, dict[tuple[tuple[str, Any], ...], list[float]]] = {}
 
-    def add(self, quantity: str, value: float, **fields: Any) -> None:
+    def add(self, quantity: str, value: Any, **fields: Any) -> None:
         """The value of a quantity in the next run; ``fields`` say what it is about."""
         cells = self._values.setdefault(quantity, {})
         cells.setdefault(tuple(fields.items()), []).append(float(value))

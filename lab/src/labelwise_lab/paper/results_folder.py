@@ -196,11 +196,12 @@ def record(
 
     Numbers have the digits that float32 input has; not-a-number is null.
     """
+    folder: Any = setting
+    about: Any = setting
+    notes = {}
     if isinstance(setting, Setting):
         folder, about = setting.name, asdict(setting)
         notes = {s: NOTES[s] for s in sets_used(experiment, setting.data) if s in NOTES}
-    else:
-        folder, about, notes = setting, setting, {}
     provenance = {
         "experiment": experiment,
         "command": options.command,

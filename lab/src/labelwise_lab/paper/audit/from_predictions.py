@@ -177,39 +177,35 @@ def _artifact(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> I
     }
     subsets: dict[tuple[str, str, int], list[float]] = {}
     for r, (run, probs, _) in enumerate(own_runs(folder, about)):
-        members = len(probs)
+        members, reference = len(probs), all_scores(probs)
         handled = {
             way: read_probs(run / f"{data}{suffix}.npz", members) for way, suffix in files.items()
         }
-        for (pixels, orientation), p in handled.items():
-            way = {"set": data, "pixels": pixels, "orientation": orientation}
-            votes = p.argmax(axis=-1)
-            values = {
-                "confidence": float(p.max(axis=-1).mean()),
-                "agreement": float((votes == votes[0]).all(axis=0).mean()),
-            }
+        for way, p in handled.items():
+            scores, votes = all_scores(p), p.argmax(axis=-1)
+            agree = (votes == votes[0]).all(axis=0)
+            values = {"confidence": p.max(axis=-1).mean(), "agreement": agree.mean()}
+            which = {"set": data, "pixels": way[0], "orientation": way[1]}
             for quantity, value in values.items():
-                (cell,) = select(numbers[quantity], **way)
-                name = f"{pixels}, {orientation}, {quantity}, run {r}"
-                yield Check(name, cell["runs"][r], value)
-            reference, of = all_scores(probs), all_scores(p)
-            for cell in select(numbers["auroc"], **way):
-                key = (cell["measure"], "epistemic")
-                name = f"{pixels}, {orientation}, {cell['measure']}, run {r}"
-                yield Check(name, cell["runs"][r], auroc(reference[key], of[key]))
+                (cell,) = select(numbers[quantity], **which)
+                yield Check(f"{', '.join(way)}, {quantity}, run {r}", cell["runs"][r], float(value))
+            for cell in select(numbers["auroc"], **which):
+                measure = cell["measure"]
+                again = auroc(reference[measure, "epistemic"], scores[measure, "epistemic"])
+                yield Check(f"{', '.join(way)}, {measure}, run {r}", cell["runs"][r], again)
         for size in range(2, members + 1):
             for group in combinations(range(members), size):
                 eu = {
                     way: all_scores(p[list(group)])["label-wise entropy", "epistemic"]
                     for way, p in handled.items()
                 }
-                for way, values in eu.items():
-                    value = auroc(eu["scaled", "upright"], values)
-                    subsets.setdefault((*way, size), []).append(value)
+                for way, of_way in eu.items():
+                    again = auroc(eu["scaled", "upright"], of_way)
+                    subsets.setdefault((*way, size), []).append(again)
     for cell in numbers["subsets"]:
         key = (cell["pixels"], cell["orientation"], cell["members"])
-        for i, (stored, value) in enumerate(zip(cell["auroc"], subsets[key], strict=True)):
-            yield Check(f"subset {i} of {', '.join(map(str, key))}", stored, value)
+        for i, (stored, again) in enumerate(zip(cell["auroc"], subsets[key], strict=True)):
+            yield Check(f"subset {i} of {', '.join(map(str, key))}", stored, again)
 
 
 def _gallery(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
