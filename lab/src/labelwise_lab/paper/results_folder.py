@@ -196,7 +196,7 @@ def record(
 
     Numbers have the digits that float32 input has; not-a-number is null.
     """
-    folder: Any = setting
+    folder = str(setting)
     about: Any = setting
     notes = {}
     if isinstance(setting, Setting):
