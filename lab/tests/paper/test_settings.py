@@ -108,7 +108,7 @@ def test_pixels_without_scaling(optional):
     [
         (
             "batch_size",
-            "a change must be FIELD=VALUE with one of the fields network, batch_size, optimizer",
+            "a change must be FIELD=VALUE with one of the fields network, epochs, batch_size",
         ),
         ("size=3", "a change must be FIELD=VALUE"),
         ("batch_size=many", "`batch_size` must be a int; got 'many'"),

@@ -128,6 +128,7 @@ class Setting:
 
 CHANGES = {
     "network": str,
+    "epochs": int,
     "batch_size": int,
     "optimizer": str,
     "rate": float,
