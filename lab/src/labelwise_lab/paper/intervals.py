@@ -12,7 +12,7 @@ from labelwise.evaluation import mean_over_runs
 
 from .records import Record
 
-__all__ = ["excludes_zero", "simultaneous", "welch", "wider"]
+__all__ = ["excludes_zero", "paired_difference", "simultaneous", "welch", "wider"]
 
 
 def simultaneous(cell: Record, family: int) -> Record:
@@ -67,6 +67,14 @@ def welch(
         df = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (count - 1))
     reach = float(t.ppf(1 - 0.025 / family, df)) * sqrt(a + b + rounding)
     return {"mean": own - mean, "low": own - mean - reach, "high": own - mean + reach}
+
+
+def paired_difference(a: Record, b: Record) -> Record:
+    """The difference of two means over the same runs."""
+    return {
+        "runs": [x - y for x, y in zip(a["runs"], b["runs"], strict=True)],
+        "mean": a["mean"] - b["mean"],
+    }
 
 
 def excludes_zero(cell: Record) -> bool:

@@ -16,7 +16,7 @@ from .audit import AUDITED, TOLERANCE
 from .claims import ENOUGH, claims, cutoffs, limit
 from .fingerprint_section import gap_to_the_paper
 from .holdout_numbers import effect_in_words
-from .intervals import excludes_zero, simultaneous, welch
+from .intervals import excludes_zero, paired_difference, simultaneous, welch
 from .missing import missing
 from .practice import practice
 from .provenance import TITLES, Results, in_words, not_run
@@ -304,11 +304,8 @@ def _indistinguishable(values: list[Record]) -> Iterator[str]:
         pairs = len(cells) * (len(cells) - 1) // 2  # the highest is chosen by the same runs
         close = []
         for cell in cells:
-            apart = {
-                "runs": [a - b for a, b in zip(best["runs"], cell["runs"], strict=True)],
-                "mean": best["mean"] - cell["mean"],
-            }
-            if cell is not best and simultaneous(apart, pairs)["low"] <= 0:
+            apart = simultaneous(paired_difference(best, cell), pairs)
+            if cell is not best and apart["low"] <= 0:
                 close.append(f"{cell['part']} {cell['loss']}")
         verdict = f"not distinguishable from {', '.join(close)}" if close else "above all others"
         yield f"{what}: {top}, {verdict}"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from ..pages import interval, number
 from ..text import counted, enumerated
 from .claims import COINCIDE, HELD, NOT_HELD, limit, verdict_on
-from .intervals import simultaneous
+from .intervals import paired_difference, simultaneous
 from .provenance import TITLES, Results
-from .records import Record, distinct, pick, select
+from .records import distinct, pick, select
 from .scores import MEASURES
 from .tables import above_and_below
 
@@ -40,7 +40,7 @@ def _reject(folder: Results) -> Iterator[str]:
         return
     value = select(stored["numbers"]["value"], task="rejection", loss="log")
     total, alone = pick(value, part="total"), pick(value, part="epistemic")
-    gain = simultaneous(_less(total, alone), 1)
+    gain = simultaneous(paired_difference(total, alone), 1)
     if gain["low"] <= 0:
         return
     apart = select(stored["numbers"]["difference from log"], task="rejection", part="total")
@@ -74,14 +74,6 @@ def _reject(folder: Results) -> Iterator[str]:
         f"area under the curve is larger by {interval(gain, 4)} "
         f"(FashionMNIST, {counted(len(total['runs']), 'run')}{beside}).{alike}{unequal}"
     )
-
-
-def _less(a: Record, b: Record) -> Record:
-    """The paired difference of two means over runs."""
-    return {
-        "runs": [x - y for x, y in zip(a["runs"], b["runs"], strict=True)],
-        "mean": a["mean"] - b["mean"],
-    }
 
 
 def _detect(folder: Results) -> Iterator[str]:
