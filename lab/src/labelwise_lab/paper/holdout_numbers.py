@@ -157,16 +157,13 @@ def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
     """Left: the effect of the new images in each run, and the mean of each arm. Then ECDFs of the
     selected class and of the others.
     """
-    from ..plotting import line, panels, reach, tidy
+    from ..plotting import line, panels, reach
 
     n = 3 if {"before ecdf", "swap ecdf", "no-swap ecdf"} <= set(runs.arrays) else 1
     figure, (ax, *others) = panels(
-        n,
-        width=3.6 if n > 1 else 6.4,
-        height=3.6,
-        grid="x",
-        width_ratios=(1.2, 1, 1)[:n],
+        n, width=3.6 if n > 1 else 6.4, height=3.6, width_ratios=(1.2, 1, 1)[:n]
     )
+    ax.grid(visible=False, axis="y")
     for i, cell in enumerate(numbers["effect"]):
         height = i + np.random.default_rng(0).uniform(-0.25, 0.25, len(cell["runs"]))
         ax.plot(cell["runs"], height, ".", color="#999999", markersize=3)
@@ -180,8 +177,6 @@ def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
     ax.set_xlabel("log EU(arm) − log EU(control)", fontsize=9)
     titles = ("class with the highest EU", "other classes")
     for part, (ax, title) in enumerate(zip(others, titles, strict=False)):
-        ax.grid(visible=False, axis="x")
-        tidy(ax)
         for i, name in enumerate(("before", "swap", "no-swap")):
             curve = np.nanmean(runs.arrays[f"{name} ecdf"][:, part], axis=0)
             ax.plot(GRID, curve, label=name.replace("-", " "), **line(i))

@@ -122,7 +122,9 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     """
     from ..plotting import ALEATORIC, EPISTEMIC, TOTAL, panels, reach, tidy
 
-    figure, (left, right) = panels(2, width=4.75, height=3.8, grid="x")
+    figure, (left, right) = panels(2, width=4.75, height=3.8)
+    left.grid(visible=False, axis="y")
+    tidy(left, "x")
     colors = {
         "predicted probability": "#888888",
         "total": TOTAL,
@@ -145,8 +147,6 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
         "means, 95 % interval",
         fontsize=9,
     )
-    right.grid(visible=False, axis="x")
-    tidy(right)
     names = [each["label"] for each in numbers["mean spread of the votes"]]
     of_votes = [each["value"] for each in numbers["mean spread of the votes"]]
     aleatoric = [each["mean"] for each in numbers["mean aleatoric"]]
