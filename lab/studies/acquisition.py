@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from tables import clear, first_screen, in_short, plain, signed, table
+from tables import clear, first_screen, in_short, plain, signed
 
 from labelwise_lab import datasets
+from labelwise_lab.pages import table
 from labelwise_lab.simulation import simulate
 
 HERE = Path(__file__).resolve().parent
@@ -114,9 +115,12 @@ def summary(results: dict) -> str:
             for arm in ARMS
         }
         lines += [f"## {name}: {first} to {last} labels", ""]
-        lines += table(
-            ["strategy", *measures], [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS]
-        )
+        lines += [
+            table(
+                ["strategy", *measures],
+                [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS],
+            )
+        ]
         apart = {
             (own, arm): [a - b for a, b in zip(values[own], values[arm], strict=True)]
             for own in OWN
@@ -127,7 +131,7 @@ def summary(results: dict) -> str:
             rows = [
                 [arm, *(signed(x, TEST, len(family)) for x in apart[own, arm])] for arm in OTHERS
             ]
-            lines += [f"{own} minus …", "", *table(["", *measures], rows)]
+            lines += [f"{own} minus …", "", table(["", *measures], rows)]
         lines += [clear(family, TEST), ""]
         short.append(in_short(name, "overall", family, TEST))
         rows = []
@@ -139,7 +143,7 @@ def summary(results: dict) -> str:
         lines += [
             f"Labels bought by class (mean, of {last}):",
             "",
-            *table(["class", "cases", *ARMS], rows),
+            table(["class", "cases", *ARMS], rows),
         ]
         rows = [
             [label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)]
@@ -148,7 +152,7 @@ def summary(results: dict) -> str:
         lines += [
             "Recall of each class, area under its learning curve:",
             "",
-            *table(["class", *ARMS], rows),
+            table(["class", *ARMS], rows),
         ]
         by_class = {
             (own, arm): (recall[own] - recall[arm]).mean(axis=1).T for own in OWN for arm in OTHERS
@@ -162,7 +166,7 @@ def summary(results: dict) -> str:
             lines += [
                 f"{own} minus …, recall of each class, area:",
                 "",
-                *table(["class", *OTHERS], rows),
+                table(["class", *OTHERS], rows),
             ]
         lines += [clear(family, TEST), ""]
         short.append(in_short(name, "recall by class", family, TEST))
@@ -176,7 +180,7 @@ def summary(results: dict) -> str:
         lines += [
             "Learning curves, recall after so many labels:",
             "",
-            *table(["class", "strategy", *counts], rows),
+            table(["class", "strategy", *counts], rows),
         ]
     lines[place:place] = first_screen(
         (

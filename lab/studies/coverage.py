@@ -39,6 +39,7 @@ from labelwise.evaluation import (
     simultaneous_intervals,
 )
 from labelwise.sets import fit_labels, fit_sets
+from labelwise_lab import pages
 from labelwise_lab.paper.human import over_classes
 from labelwise_lab.paper.intervals import simultaneous, welch
 
@@ -696,26 +697,21 @@ def simulate(name: str) -> list[dict[str, Any]]:
 
 def table(results: dict[str, Any]) -> str:
     """All simulations as Markdown; levels of guarantees and tests are upper limits."""
-    lines = [
-        "| method | n | groups | nominal | observed | simulations |",
-        "|---|---|---|---|---|---|",
-    ]
-    for rows in results["studies"].values():
-        for r in rows:
-            level = (
-                "–" if r["nominal"] is None else f"{'≤ ' * (r['nominal'] < 0.5)}{r['nominal']:g}"
-            )
-            lines.append(
-                f"| {r['method']} | {r['n']} | {r['groups']} | {level} | {r['observed']:.3f} | "
-                f"{r['runs']} |"
-            )
-    return "\n".join(lines) + "\n"
+    rows = []
+    for study in results["studies"].values():
+        for r in study:
+            level = "–"
+            if r["nominal"] is not None:
+                level = f"{'≤ ' * (r['nominal'] < 0.5)}{r['nominal']:g}"
+            about = [r["method"], str(r["n"]), str(r["groups"])]
+            rows.append([*about, level, f"{r['observed']:.3f}", str(r["runs"])])
+    columns = ["method", "n", "groups", "nominal", "observed", "simulations"]
+    return pages.table(columns, rows)
 
 
 def insert(page: str, results: dict[str, Any]) -> str:
     """The page with the table between its marks."""
-    before, rest = page.split(START)
-    return f"{before}{START}\n\n{table(results)}\n{END}{rest.split(END)[1]}"
+    return pages.between(page, START, END, f"\n\n{table(results)}\n")
 
 
 def main() -> None:

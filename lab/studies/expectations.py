@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import ndtr, softmax
 
 from labelwise.evaluation._excess import mean_excess
+from labelwise_lab import pages
 
 HERE = Path(__file__).resolve().parent
 LEVEL_RUNS, COVERAGE_RUNS = 2000, 500
@@ -169,30 +170,42 @@ def simulate(
 
 
 def table(results: dict[str, Any]) -> str:
-    lines = [
-        (
-            "| difference of | cases | groups (ρ) | true difference | | nominal | observed | mean "
-            "width | runs |"
-        ),
-        "|---|---|---|---|---|---|---|---|---|",
+    columns = [
+        "difference of",
+        "cases",
+        "groups (ρ)",
+        "true difference",
+        "",
+        "nominal",
+        "observed",
+        "mean width",
+        "runs",
     ]
+    rows = []
     for row in results["rows"]:
         groups = f"{row['groups']} ({row['rho']:g})" if row["groups"] else "–"
-        lines.append(
-            f"| {row['problem']} | {row['n']} | {groups} | {row['truth']:.3f} | {row['kind']} | "
-            f"{row['nominal']:.2f} | {row['observed']:.3f} "
-            f"| {row['width']:.3f} | {row['runs']} |"
+        rows.append(
+            [
+                row["problem"],
+                str(row["n"]),
+                groups,
+                f"{row['truth']:.3f}",
+                row["kind"],
+                f"{row['nominal']:.2f}",
+                f"{row['observed']:.3f}",
+                f"{row['width']:.3f}",
+                str(row["runs"]),
+            ]
         )
-    return "\n".join(lines) + "\n"
+    return pages.table(columns, rows)
 
 
 def page(results: dict[str, Any]) -> str:
     head, command, *rest = (__doc__ or "").strip().split("\n\n")
-    about = " ".join("\n".join(rest).split("\n"))
+    title, about = (text.replace("\n", " ") for text in (head, "\n".join(rest)))
     return (
-        f"# {' '.join(head.split())}\n\n`{command.split('  ')[2].strip()}`. {about}\n\nRandom seed "
-        f"{results['seed']} "
-        f"for every row.\n\n{table(results)}"
+        f"# {title}\n\n`{command.split('  ')[2].strip()}`. {about}\n\n"
+        f"Random seed {results['seed']} for every row.\n\n{table(results)}"
     )
 
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
-from tables import between
 
 import labelwise as lw
 from labelwise.sources import as_factors
 from labelwise.sources.design import make_design
 from labelwise.sources.permutation import permute_levels, permute_members
+from labelwise_lab.pages import between, table
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -348,39 +348,45 @@ def components() -> Iterator[dict[str, Any]]:
         }
 
 
-def table(header: str, rows: list[str]) -> list[str]:
-    return [f"| {header} |", "|" + "---|" * (header.count(" | ") + 1), *rows, ""]
-
-
-def rates(x: Mapping[str, Any]) -> str:
+def rates(x: Mapping[str, Any]) -> list[str]:
     others = ", ".join(f"{rate:.3f}" for rate in x["others"]) or "–"
-    return (
-        f"{x['A']:.3f} | {x['any label of A']:.3f} | {others} | {x['share of A']:.0%} | "
-        f"{x['smallest p']:.2g} | {x['runs']:,}"
-    )
+    return [
+        x["design"],
+        x["effects"],
+        f"{x['A']:.3f}",
+        f"{x['any label of A']:.3f}",
+        others,
+        f"{x['share of A']:.0%}",
+        f"{x['smallest p']:.2g}",
+        f"{x['runs']:,}",
+    ]
 
 
 def tables(results: Mapping[str, Any]) -> str:
     nulls = [
-        (
-            f"| {x['design']} | {x['effects']} | {x['A']:.3f} | {x['any label of A']:.3f} | "
-            f"{x['smallest p']:.2g} | {x['runs']:,} |"
-        )
+        [
+            x["design"],
+            x["effects"],
+            f"{x['A']:.3f}",
+            f"{x['any label of A']:.3f}",
+            f"{x['smallest p']:.2g}",
+            f"{x['runs']:,}",
+        ]
         for x in results["levels"]
     ]
-    power = [
-        f"| {x['design']} | {x['effects']} | {rates(x)} |"
-        for x in [*results["power"], *results["networks"]]
-    ]
+    power = [rates(x) for x in [*results["power"], *results["networks"]]]
     covered = [
-        (
-            f"| {x['design']} | {x['effects']} | {x['true']:.0%} | {x['coverage']:.3f} | "
-            f"{x['low']:.0%} to {x['high']:.0%} |"
-        )
+        [
+            x["design"],
+            x["effects"],
+            f"{x['true']:.0%}",
+            f"{x['coverage']:.3f}",
+            f"{x['low']:.0%} to {x['high']:.0%}",
+        ]
         for x in results["coverage"]
     ]
     parts = [
-        f"| {x['source']} | {x['true']:.5f} | {x['mean']:.5f} | {x['standard error']:.5f} |"
+        [x["source"], *(f"{x[key]:.5f}" for key in ("true", "mean", "standard error"))]
         for x in results["components"]
     ]
     lines = [
@@ -389,17 +395,26 @@ def tables(results: Mapping[str, Any]) -> str:
             "level, the levels of A are not exchangeable."
         ),
         "",
-        *table("design | planted | A reported | any label of A | smallest p | runs", nulls),
+        table(
+            ["design", "planted", "A reported", "any label of A", "smallest p", "runs"],
+            nulls,
+        ),
         (
             "Power, and trained networks (B is the network, whose effect is real in all rows but "
             "the first of them):"
         ),
         "",
-        *table(
-            (
-                "design | planted | A reported | any label of A | other factors | mean share of A "
-                "| smallest p | runs"
-            ),
+        table(
+            [
+                "design",
+                "planted",
+                "A reported",
+                "any label of A",
+                "other factors",
+                "mean share of A",
+                "smallest p",
+                "runs",
+            ],
             power,
         ),
         (
@@ -407,10 +422,10 @@ def tables(results: Mapping[str, Any]) -> str:
             "the variance:"
         ),
         "",
-        *table("design | effects | true share | coverage | mean interval", covered),
+        table(["design", "effects", "true share", "coverage", "mean interval"], covered),
         "Variance components, 1 to 3 members in a cell:",
         "",
-        *table("source | true | mean estimate | standard error", parts),
+        table(["source", "true", "mean estimate", "standard error"], parts),
     ]
     return "\n".join(lines).rstrip() + "\n"
 

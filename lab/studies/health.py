@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, softmax
-from tables import between
 
 import labelwise as lw
+from labelwise_lab import pages
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -394,44 +394,39 @@ def counts(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 
 
 def tables(results: dict[str, Any]) -> str:
-    lines = [
-        (
-            "| fault planted into one member | size | members | n up to | found without labels | "
-            "with labels |"
-        ),
-        "|---|---|---|---|---|---|",
+    power = [
+        [
+            x["fault"],
+            f"{x['size']:g} ({x['unit']})",
+            str(x["members"]),
+            str(x["n"]),
+            f"{x['without labels']:.2f}",
+            f"{x['with labels']:.2f}",
+        ]
+        for x in results["power"]
     ]
-    for x in results["power"]:
-        share = f"{x['without labels']:.2f} | {x['with labels']:.2f}"
-        lines.append(
-            f"| {x['fault']} | {x['size']:g} ({x['unit']}) | {x['members']} | {x['n']} | {share} |"
-        )
-    lines += [
-        "",
-        "| healthy members, nothing planted | checks | false alarms | faults reported |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     of = {"kind": "{}", "members": "M = {}", "n": "n up to {:,}"}
     for key, words in of.items():
         for x in results["alarms"][key]:
-            lines.append(
-                f"| {words.format(x[key])} | {x['checks']} | {x['alarms']} | "
-                f"{', '.join(x['faults']) or '–'} |"
-            )
+            faults = ", ".join(x["faults"]) or "–"
+            rows.append([words.format(x[key]), str(x["checks"]), str(x["alarms"]), faults])
     checks, alarms = (
         sum(x[key] for x in results["alarms"]["kind"]) for key in ("checks", "alarms")
     )
-    lines.append(f"| all of these | {checks} | {alarms} ({alarms / checks:.1%}) | |")
+    rows.append(["all of these", str(checks), f"{alarms} ({alarms / checks:.1%})", ""])
     for x in results["overconfident"]:
         name = f"one of three members {x['factor']} times as confident"
-        lines.append(
-            f"| {name} | {x['ensembles']} | {x['alarms']} | {', '.join(x['faults']) or '–'} |"
-        )
-    return "\n".join(lines) + "\n"
+        faults = ", ".join(x["faults"]) or "–"
+        rows.append([name, str(x["ensembles"]), str(x["alarms"]), faults])
+    planted = ["fault planted into one member", "size", "members", "n up to"]
+    found = ["found without labels", "with labels"]
+    healthy = ["healthy members, nothing planted", "checks", "false alarms", "faults reported"]
+    return f"{pages.table([*planted, *found], power)}\n{pages.table(healthy, rows)}"
 
 
 def insert(page: str, results: dict[str, Any]) -> str:
-    return between(page, START, END, f"\n{tables(results)}")
+    return pages.between(page, START, END, f"\n{tables(results)}")
 
 
 def summary(results: dict[str, Any]) -> str:

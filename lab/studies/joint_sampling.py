@@ -21,6 +21,7 @@ from scipy.stats import qmc
 
 import labelwise as lw
 from labelwise.joint import CostMatrix
+from labelwise_lab.pages import table
 
 HERE = Path(__file__).resolve().parent
 RUNS, FIRST_SEED = 400, 5000
@@ -177,16 +178,15 @@ def summary(results: dict[str, Any]) -> str:
             "rule out regrets that they have missed."
         ),
         "",
-        "| case | draws | exact EU | bias | median bound | coverage |",
-        "|---|---|---|---|---|---|",
     ]
+    rows = []
     for x in results["rows"]:
         bias = f"{x['mean'] - x['exact']:+.2g} ± {2 * x['standard_error']:.1g}"
-        lines.append(
-            f"| {x['case']} | {x['draws']} | {x['exact']:.4g} | {bias} | {x['median_bound']:.2g} | "
-            f"{x['coverage']:.3f} |"
-        )
-    lines += ["", f"Lowest coverage: {min(x['coverage'] for x in results['rows']):.3f}."]
+        numbers = [f"{x['median_bound']:.2g}", f"{x['coverage']:.3f}"]
+        rows.append([x["case"], str(x["draws"]), f"{x['exact']:.4g}", bias, *numbers])
+    columns = ["case", "draws", "exact EU", "bias", "median bound", "coverage"]
+    lowest = min(x["coverage"] for x in results["rows"])
+    lines += [table(columns, rows), f"Lowest coverage: {lowest:.3f}."]
     return "\n".join(lines) + "\n"
 
 

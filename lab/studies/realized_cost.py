@@ -27,12 +27,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import first_screen, in_short, signed, table
+from tables import first_screen, in_short, signed
 
 from labelwise.calibration import calibration_errors, fit_calibration
 from labelwise.decisions import Costs, decide, evaluate_policy
 from labelwise.models import LabelwiseClassifier
 from labelwise_lab import datasets
+from labelwise_lab.pages import table
 
 HERE = Path(__file__).resolve().parent
 ABSTAIN = 2.0
@@ -206,11 +207,11 @@ def summary(results: dict) -> str:
                         ),
                     ]
                 )
-        lines += table(["", "price of asking", *POLICIES, "promised by `decide`", "asked"], rows)
+        lines += [table(["", "price of asking", *POLICIES, "promised by `decide`", "asked"], rows)]
         lines += [
             "Savings of `decide` over …",
             "",
-            *table(["", "price of asking", "argmax", "entropy threshold", "Chow"], savings),
+            table(["", "price of asking", "argmax", "entropy threshold", "Chow"], savings),
         ]
         short.append(in_short(name, "savings of `decide`", saved, TEST_SHARE))
         gains = []
@@ -232,7 +233,7 @@ def summary(results: dict) -> str:
             "What calibration saves (cost before minus cost after) at each price of asking:",
             "",
         ]
-        lines += table(["", *map(str, PRICES)], gains)
+        lines += [table(["", *map(str, PRICES)], gains)]
     lines[place:place] = first_screen(
         "how often `decide` is clearly cheaper (above 0) or dearer than the other policies", short
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tables import table
+from labelwise_lab.pages import table
 
 
 def page(result: dict[str, Any]) -> str:
@@ -41,23 +41,25 @@ def simulations(result: dict[str, Any]) -> list[str]:
         "law p",
     ]
     yes = {True: "yes", False: ""}
-    lines += table(
-        header,
-        [
+    lines += [
+        table(
+            header,
             [
-                str(r["n"]),
-                r["design"],
-                r["score"],
-                yes[r["ties"]],
-                yes[r["smoothed"]],
-                str(r["runs"]),
-                f"{r['worst']:.4f}",
-                f"{r['low']:.4f} to {r['high']:.4f}",
-                f"{r['law_p']:.3f}",
-            ]
-            for r in result["simulation"]
-        ],
-    )
+                [
+                    str(r["n"]),
+                    r["design"],
+                    r["score"],
+                    yes[r["ties"]],
+                    yes[r["smoothed"]],
+                    str(r["runs"]),
+                    f"{r['worst']:.4f}",
+                    f"{r['low']:.4f} to {r['high']:.4f}",
+                    f"{r['law_p']:.3f}",
+                ]
+                for r in result["simulation"]
+            ],
+        )
+    ]
     again = [
         [
             str(r["n"]),
@@ -77,25 +79,27 @@ def simulations(result: dict[str, Any]) -> list[str]:
         "These two rows with new random numbers and four times the calibrations:",
         "",
     ]
-    lines += table(["n", "design", "calibrations", "worst class", "band", "law p"], again)
+    lines += [table(["n", "design", "calibrations", "worst class", "band", "law p"], again)]
     lines += [
         "## Simulation: 90 % by group",
         "",
         "Groups of 1 to 40 cases; large ones are easier, so that cases are not exchangeable.",
         "",
     ]
-    lines += table(
-        ["groups", "covered", "mean", "95 % band"],
-        [
+    lines += [
+        table(
+            ["groups", "covered", "mean", "95 % band"],
             [
-                str(r["groups"]),
-                r["estimand"],
-                f"{r['coverage']:.3f}",
-                f"{r['low']:.3f} to {r['high']:.3f}",
-            ]
-            for r in result["groups"]
-        ],
-    )
+                [
+                    str(r["groups"]),
+                    r["estimand"],
+                    f"{r['coverage']:.3f}",
+                    f"{r['low']:.3f} to {r['high']:.3f}",
+                ]
+                for r in result["groups"]
+            ],
+        )
+    ]
     return lines
 
 
@@ -110,62 +114,66 @@ def real_predictions(result: dict[str, Any]) -> list[str]:
             ),
             "",
         ]
-        lines += table(
-            [
-                "method",
-                "all cases",
-                "worst class",
-                "its mean coverage",
-                "band",
-                "mean size",
-                "one class",
-                "empty",
-            ],
-            [
+        lines += [
+            table(
                 [
-                    m,
-                    f"{r['coverage']:.3f}",
-                    str(r["worst_class"]),
-                    f"{r['worst']:.3f}",
-                    f"{r['low']:.3f} to {r['high']:.3f}",
-                    f"{r['size']:.2f}",
-                    f"{r['single']:.1%}",
-                    f"{r['empty']:.1%}",
-                ]
-                for m, r in data["methods"].items()
-            ],
-        )
+                    "method",
+                    "all cases",
+                    "worst class",
+                    "its mean coverage",
+                    "band",
+                    "mean size",
+                    "one class",
+                    "empty",
+                ],
+                [
+                    [
+                        m,
+                        f"{r['coverage']:.3f}",
+                        str(r["worst_class"]),
+                        f"{r['worst']:.3f}",
+                        f"{r['low']:.3f} to {r['high']:.3f}",
+                        f"{r['size']:.2f}",
+                        f"{r['single']:.1%}",
+                        f"{r['empty']:.1%}",
+                    ]
+                    for m, r in data["methods"].items()
+                ],
+            )
+        ]
     lines += [
         f"## Sleep stages by night: 80 %, leave one of {result['sleep']['nights']} nights out",
         "",
         "Scores: shares of six models' votes (many ties). Coverage: mean over nights.",
         "",
     ]
-    lines += table(
-        [
-            "truth",
-            "per",
-            "fitted with",
-            "coverage",
-            "sd over nights",
-            "lowest night",
-            "worst class",
-            "its coverage",
-            "mean size",
-        ],
-        [
+    lines += [
+        table(
             [
-                r["target"],
-                r["per"],
-                r["how"],
-                f"{r['coverage']:.3f}",
-                f"{r['sd']:.3f}",
-                f"{r['lowest_night']:.3f}",
-                r["worst_class"],
-                f"{r['worst']:.3f}",
-                f"{r['size']:.2f}",
-            ]
-            for r in result["sleep"]["rows"]
-        ],
-    )
+                "truth",
+                "per",
+                "fitted with",
+                "coverage",
+                "sd over nights",
+                "lowest night",
+                "worst class",
+                "its coverage",
+                "mean size",
+            ],
+            [
+                [
+                    r["target"],
+                    r["per"],
+                    r["how"],
+                    f"{r['coverage']:.3f}",
+                    f"{r['sd']:.3f}",
+                    f"{r['lowest_night']:.3f}",
+                    r["worst_class"],
+                    f"{r['worst']:.3f}",
+                    f"{r['size']:.2f}",
+                ]
+                for r in result["sleep"]["rows"]
+            ],
+        )
+    ]
     return lines

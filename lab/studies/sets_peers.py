@@ -24,10 +24,10 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import numpy as np
-from tables import table
 
 import labelwise as lw
 from labelwise.sets import fit_sets
+from labelwise_lab.pages import table
 from labelwise_lab.paper.prediction_files import read_predictions
 
 HERE = Path(__file__).resolve().parent
@@ -265,33 +265,35 @@ def page(result: dict[str, Any]) -> str:
         + ".",
         "",
     ]
-    lines += table(
-        [
-            "per",
-            "score",
-            "library",
-            "coverage",
-            "cases",
-            "with other sets",
-            "classes only there",
-            "classes only here",
-            "time",
-        ],
-        [
+    lines += [
+        table(
             [
-                r["per"],
-                r["score"],
-                r["peer"],
-                f"{r['level']:g}",
-                f"{r['cases']:,}",
-                f"{r['other']:,}",
-                f"{r['more']:,}",
-                f"{r['less']:,}",
-                f"{r['time_ratio']:.2g} ×",
-            ]
-            for r in result["rows"]
-        ],
-    )
+                "per",
+                "score",
+                "library",
+                "coverage",
+                "cases",
+                "with other sets",
+                "classes only there",
+                "classes only here",
+                "time",
+            ],
+            [
+                [
+                    r["per"],
+                    r["score"],
+                    r["peer"],
+                    f"{r['level']:g}",
+                    f"{r['cases']:,}",
+                    f"{r['other']:,}",
+                    f"{r['more']:,}",
+                    f"{r['less']:,}",
+                    f"{r['time_ratio']:.2g} ×",
+                ]
+                for r in result["rows"]
+            ],
+        )
+    ]
     lines += [f"- {note}" for note in NOTES]
     lines += [f"- {peer} could not be imported: {why}" for peer, why in result["missing"].items()]
     return "\n".join([*lines, ""])

@@ -1,4 +1,4 @@
-"""Intervals over random splits, and tables of them."""
+"""Intervals over random splits, and what they say together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import t
+
+from labelwise_lab.pages import table
 
 
 def interval(values: np.ndarray, test_share: float, family: int = 1) -> tuple[float, float]:
@@ -61,16 +63,5 @@ def first_screen(claim: str, rows: Sequence[Sequence[str]]) -> list[str]:
     return [
         f"In short: {claim}, by intervals for all of a row together.",
         "",
-        *table(["data", "of", "differences", "above 0", "below 0"], rows),
+        table(["data", "of", "differences", "above 0", "below 0"], rows),
     ]
-
-
-def between(page: str, start: str, end: str, text: str) -> str:
-    """``page`` with ``text`` between the marks ``start`` and ``end``, each of which it has once."""
-    before, rest = page.split(start)
-    _, after = rest.split(end)
-    return f"{before}{start}{text}{end}{after}"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [*(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)), ""]

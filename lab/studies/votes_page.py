@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tables import between, table
+from labelwise_lab.pages import between, table
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
@@ -30,7 +30,7 @@ def _signed(x: list[float]) -> str:
     return f"{1e4 * x[0]:+.2f} [{1e4 * x[1]:+.2f}, {1e4 * x[2]:+.2f}]"
 
 
-def reliability(result: dict[str, Any]) -> list[str]:
+def reliability(result: dict[str, Any]) -> str:
     parts = list(result["reliability"])
     rows = []
     for k, name in enumerate(result["class_names"]):
@@ -48,7 +48,7 @@ def reliability(result: dict[str, Any]) -> list[str]:
     )
 
 
-def scores(result: dict[str, Any]) -> list[str]:
+def scores(result: dict[str, Any]) -> str:
     rows = [
         [
             name,
@@ -69,7 +69,7 @@ def scores(result: dict[str, Any]) -> list[str]:
     )
 
 
-def by_label(result: dict[str, Any]) -> list[str]:
+def by_label(result: dict[str, Any]) -> str:
     shown = [
         "AU as claimed",
         *REPAIRED,
@@ -146,7 +146,7 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
             "",
             f"{result['note']} {result['cases']:,} cases, {middle} votes each ({low} to {high}).",
             "",
-            *reliability(result),
+            reliability(result),
         ]
         if result["hard"]:
             (claimed, error), (claimed2, error2) = (
@@ -159,7 +159,7 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
                 "",
             ]
             continue
-        lines += [*scores(result), *by_label(result)]
+        lines += [scores(result), by_label(result)]
         before, after = (result["test"][key] for key in ("claimed", "repaired"))
         above = sum(result["moved"]["repaired_above_total"]) / len(result["class_names"])
         lines += [
@@ -177,17 +177,19 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
             for method, ways in found.items()
             for way, values in ways.items()
         ]
-        lines += table(
-            [
-                name,
-                "",
-                "log loss of the mean (bits)",
-                "Brier",
-                "mean EU (bits)",
-                "AUROC of EU for errors",
-            ],
-            rows,
-        )
+        lines += [
+            table(
+                [
+                    name,
+                    "",
+                    "log loss of the mean (bits)",
+                    "Brier",
+                    "mean EU (bits)",
+                    "AUROC of EU for errors",
+                ],
+                rows,
+            )
+        ]
     lines += ["### Simulated votes", "", f"`{simulation['command']}`", ""]
     for title, key in (
         (
@@ -208,7 +210,7 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
         lines += [
             f"{title}:",
             "",
-            *table(list(found[0]), [[str(x) for x in row.values()] for row in found]),
+            table(list(found[0]), [[str(x) for x in row.values()] for row in found]),
         ]
     return "\n".join(lines).rstrip()
 
@@ -249,7 +251,7 @@ def critics_results(results: dict[str, Any]) -> str:
         "",
         "`python lab/studies/votes.py --data-dir DIR --only critics`, squared loss.",
         "",
-        *table(header, rows),
+        table(header, rows),
     ]
     lines += [
         (
@@ -274,7 +276,7 @@ def critics_results(results: dict[str, Any]) -> str:
         f"Log loss {digits['log']['error']:.2f}, squared loss {digits['squared']['error']:.2f}.",
         "",
     ]
-    lines += table(["loss", "models", "error rate", "mean AU", "mean EU"], rows)
+    lines += [table(["loss", "models", "error rate", "mean AU", "mean EU"], rows)]
     return "\n".join(lines).rstrip()
 
 

@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from tables import table
 
 import labelwise as lw
 from labelwise.calibration.votes import pair_statistics
+from labelwise_lab.pages import table
 
 HERE = Path(__file__).parent
 VOTES = (2, 3, 5, 50)
@@ -206,7 +206,7 @@ def rejections(rng: np.random.Generator, replicates: int, n_bootstrap: int) -> l
 def page(results: dict) -> str:
     """The results as Markdown."""
 
-    def rows(found: list[dict]) -> list[str]:
+    def rows(found: list[dict]) -> str:
         return table(list(found[0]), [[str(x) for x in row.values()] for row in found])
 
     lines = [
@@ -219,14 +219,14 @@ def page(results: dict) -> str:
         "One member is drawn per case and all its votes from that member, so that claims are right.",  # noqa: E501
         "",
     ]
-    lines += ["## The pair estimators are unbiased and add up", "", *rows(results["unbiased"])]
-    lines += ["## Coverage of the 95 % intervals", "", *rows(results["coverage"])]
+    lines += ["## The pair estimators are unbiased and add up", "", rows(results["unbiased"])]
+    lines += ["## Coverage of the 95 % intervals", "", rows(results["coverage"])]
     lines += [
         "Observed disagreement of named annotators with habits of their own (400 cases):",
         "",
-        *rows(results["annotators"]),
+        rows(results["annotators"]),
     ]
-    lines += ["## How often the test rejects at the 5 % level", "", *rows(results["rejections"])]
+    lines += ["## How often the test rejects at the 5 % level", "", rows(results["rejections"])]
     return "\n".join(lines)
 
 

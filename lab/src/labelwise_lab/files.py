@@ -78,14 +78,19 @@ def read_npz(
     """Arrays of an .npz file: all, those that are named, or those that ``keys`` chooses of the
     names there.
     """
-    # opened here: np.load leaves a damaged archive open
-    with reading(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        wanted = list(archive.files)
-        if callable(keys):
-            wanted = list(keys(wanted))
-        elif keys is not None:
-            wanted = [key for key in keys if key in archive.files]
-        return {key: archive[key] for key in wanted}
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            wanted = list(archive.files)
+            if callable(keys):
+                wanted = list(keys(wanted))
+            elif keys is not None:
+                wanted = [key for key in keys if key in archive.files]
+            return {key: archive[key] for key in wanted}
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # NumPy, zipfile, zlib, lzma and bz2 each raise their own
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{path} is not a readable .npz file ({reason})") from error
 
 
 def write_npy(file: IO[bytes], array: np.ndarray) -> None:

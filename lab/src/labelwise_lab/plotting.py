@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,11 +22,35 @@ def pyplot() -> Any:
     return matplotlib.pyplot
 
 
-def tidy(ax: Axes) -> None:
-    """Remove non-data ink."""
+def tidy(ax: Axes, grid: Literal["x", "y", "both"] = "y") -> None:
+    """Remove non-data ink; keep a faint grid across one axis."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    ax.grid(axis=grid, color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def panels(
+    n: int,
+    *,
+    width: float,
+    height: float,
+    grid: Literal["x", "y", "both"] = "y",
+    **options: Any,
+) -> tuple[Any, list[Any]]:
+    """A figure with ``n`` tidy panels side by side, each ``width`` wide."""
+    figure, axes = pyplot().subplots(
+        1, n, figsize=(width * n, height), layout="constrained", squeeze=False, **options
+    )
+    for ax in axes[0]:
+        tidy(ax, grid)
+    return figure, list(axes[0])
+
+
+def reach(value: float, low: float | None, high: float | None) -> list[list[float]] | None:
+    """How far an interval reaches below and above its value, as matplotlib wants it."""
+    if low is None or high is None:
+        return None
+    return [[value - low], [high - value]]
 
 
 def line(i: int, name: str = "") -> dict[str, Any]:

@@ -20,6 +20,7 @@ from labelwise_lab.paper.appendix import appendix
 from labelwise_lab.paper.page import page
 from labelwise_lab.paper.prediction_files import read_predictions, write_predictions
 from labelwise_lab.paper.provenance import Results
+from labelwise_lab.paper.records import pick, select
 
 ROOT = Path(__file__).parents[2]
 NAME = "digits-paper-5-epochs-2-members"
@@ -85,28 +86,27 @@ def test_the_numbers_are_those_of_the_predictions(quick):
             )
         )
     arc, ood = numbers(quick, "arc")["numbers"], numbers(quick, "ood")["numbers"]
-    found = arc["area"]["label-wise entropy | total"]
+    found = pick(arc["area"], measure="label-wise entropy", part="total")
     np.testing.assert_allclose(found["runs"], areas, rtol=1e-8)
     assert found["mean"] == pytest.approx(np.mean(areas))
     assert found["sd"] == pytest.approx(np.std(areas, ddof=1))
-    np.testing.assert_allclose(
-        ood["auroc"]["shuffled-digits | label-wise entropy | epistemic"]["runs"], aurocs, rtol=1e-8
-    )
+    detection = select(ood["auroc"], set="shuffled-digits", part="epistemic")
+    entropy, variance = (pick(detection, measure=m) for m in ("label-wise entropy", "variance"))
+    np.testing.assert_allclose(entropy["runs"], aurocs, rtol=1e-8)
     losses = numbers(quick, "losses")["numbers"]["value"]
-    np.testing.assert_allclose(losses["rejection | log | total"]["runs"], found["runs"], atol=1e-6)
-    np.testing.assert_allclose(
-        losses["shuffled-digits | squared | epistemic"]["runs"],
-        ood["auroc"]["shuffled-digits | variance | epistemic"]["runs"],
-        atol=1e-5,
+    rejection = pick(losses, task="rejection", loss="log", part="total")
+    np.testing.assert_allclose(rejection["runs"], found["runs"], atol=1e-6)
+    squared = pick(losses, task="shuffled-digits", loss="squared", part="epistemic")
+    np.testing.assert_allclose(squared["runs"], variance["runs"], atol=1e-5)
+    artifact = numbers(quick, "artifact")["numbers"]
+    upright, transposed = (
+        {"pixels": "scaled", "orientation": way} for way in ("upright", "transposed")
     )
-    plain = numbers(quick, "artifact")["numbers"]
-    assert plain["auroc"]["digits | scaled | upright | entropy"]["runs"] == [0.5, 0.5]
-    assert plain["accuracy"]["scaled | upright"]["runs"] == ood["accuracy"]["runs"]
-    assert (
-        plain["accuracy"]["scaled | transposed"]["mean"]
-        < 0.5
-        < plain["accuracy"]["scaled | upright"]["mean"]
-    )
+    plain = pick(artifact["auroc"], set="digits", **upright, measure="entropy")
+    assert plain["runs"] == [0.5, 0.5]
+    accuracy = pick(artifact["accuracy"], **upright)
+    assert accuracy["runs"] == ood["accuracy"]["runs"]
+    assert pick(artifact["accuracy"], **transposed)["mean"] < 0.5 < accuracy["mean"]
     gallery = numbers(quick, "gallery")["numbers"]["epistemic"][0]
     eu = lw.decompose(lw.Ensemble(runs[0].probs)).sum().epistemic
     assert (gallery["position"], gallery["epistemic"]) == (
@@ -234,7 +234,8 @@ def test_the_page(quick, tmp_path):
         in text
     )
     assert (tmp_path / "pictures" / "results-arc.png").stat().st_size > 5000
-    mean = json.loads(renamed)["numbers"]["auroc"]["mnist | variance | epistemic"]
+    aurocs = json.loads(renamed)["numbers"]["auroc"]
+    mean = pick(aurocs, set="mnist", measure="variance", part="epistemic")
     assert f"| protocol “paper”, 2 runs | {mean['mean']:.3f} ± {mean['sd']:.3f} |" in text
     assert "CIFAR-10, protocol “paper”, changed: 2 members, 2 runs" in tables
     assert "2 runs are too few" in text
@@ -257,11 +258,11 @@ def test_audit(quick, tmp_path):
     shutil.copytree(quick, copy, ignore=shutil.ignore_patterns("training"))
     path = copy / NAME / "arc.json"
     stored = json.loads(path.read_text())
-    stored["numbers"]["area"]["variance | total"]["mean"] += 1e-3
+    stored["numbers"]["area"][0]["mean"] += 1e-3
     path.write_text(json.dumps(stored))
     output = " ".join(run("audit", "-o", copy, code=1).split())
     assert "1 differ by more than" in output
-    stored["numbers"]["area"]["variance | total"]["mean"] -= 1e-3
+    stored["numbers"]["area"][0]["mean"] -= 1e-3
     path.write_text(json.dumps(stored))
     assert "1 result not recomputed, 0 unreadable" in run(
         "audit", "-o", copy
@@ -291,7 +292,7 @@ def test_a_run_without_errors_does_not_stop_the_others(quick, tmp_path):
     stored = json.loads((tmp_path / NAME / "arc.json").read_text())["numbers"]
     assert stored["accuracy"]["runs"][1] == 1
     for kind in ("share of the possible gain", "monotonicity"):
-        cell = stored[kind]["entropy | total"]
+        cell = pick(stored[kind], measure="entropy", part="total")
         assert (cell["mean"], cell["low"], cell["runs"][1]) == (None, None, None)
         assert cell["runs"][0] is not None
     assert "0 differ" in run("audit", "-o", tmp_path)

@@ -85,6 +85,9 @@ def test_no_effect_is_not_what_is_not_significant(tmp_path, n, low, high, verdic
     folder = tmp_path / "holdout-fashion-mnist-paper"
     folder.mkdir()
     effect = {
+        "arm": "swap",
+        "control": "no-swap",
+        "among": None,
         "runs": [0.0] * n,
         "mean": (low + high) / 2,
         "low": low,
@@ -92,7 +95,7 @@ def test_no_effect_is_not_what_is_not_significant(tmp_path, n, low, high, verdic
         "detectable": 0.2,
     }
     (folder / "holdout.json").write_text(
-        json.dumps({"about": {"runs": n}, "numbers": {"effect": {"swap − no-swap": effect}}})
+        json.dumps({"about": {"runs": n}, "numbers": {"effect": [effect]}})
     )
     (line,) = (
         line
@@ -124,12 +127,13 @@ def test_the_figure_of_the_paper_is_judged_on_its_own_data(tmp_path) -> None:
         parts = ("total", "aleatoric", "epistemic")
         numbers = {
             "accuracy": cell(0.9),
-            "area": {"label-wise entropy | total": cell(0.99)},
-            "area difference": {
-                f"variance − entropy | {part}": cell(0.01 if part == "epistemic" else 0.0002)
+            "area": [{"measure": "label-wise entropy", "part": "total"} | cell(0.99)],
+            "area difference": [
+                {"measure": "variance", "minus": "entropy", "part": part}
+                | cell(0.01 if part == "epistemic" else 0.0002)
                 for part in parts
-            },
-            "monotonicity": {f"variance | {part}": cell(0.999) for part in parts},
+            ],
+            "monotonicity": [{"measure": "variance", "part": part} | cell(0.999) for part in parts],
         }
         (folder / "arc.json").write_text(json.dumps({"about": {"runs": runs}, "numbers": numbers}))
     rows = [line for line in claims(Results(tmp_path, tmp_path)) if "nearly coincide" in line]

@@ -17,6 +17,7 @@ from labelwise_lab.paper.fingerprint import (
     FLOAT32,
     QUANTITIES,
     SHUFFLES,
+    Quantity,
     _auroc,
     _disjoint,
     _distances,
@@ -24,6 +25,7 @@ from labelwise_lab.paper.fingerprint import (
     is_candidate,
 )
 from labelwise_lab.paper.prediction_files import write_predictions
+from labelwise_lab.paper.records import distinct, pick, select
 from labelwise_lab.paper.results_folder import Options
 from labelwise_lab.paper.scores import epistemic_in_float32
 
@@ -60,13 +62,19 @@ def test_auroc_with_ties_is_that_of_scikit_learn() -> None:
 def test_every_size_and_all_members_as_the_detector_says() -> None:
     of = members(4)
     found = by_members(of)
-    assert list(found) == [2, 3, 4]
+    assert distinct(found, "members") == [2, 3, 4]
+
+    def mean(size: int, name: str, measure: str, minus: str | None = None) -> float:
+        about = {"set": name, "measure": measure, "minus": minus}
+        return pick(found, members=size, **about)["mean"]
+
     eu = {name: lw.decompose(lw.Ensemble(p), "squared").sum().epistemic for name, p in of.items()}
     expected = lw.evaluation.detection_scores(eu["fashion-mnist"], eu["kmnist"]).auroc.value
-    assert found[4]["kmnist", "variance"] == {"mean": pytest.approx(expected), "sd": None}
-    assert found[2]["kmnist", "variance"]["sd"] > 0
-    gap = found[3]["mnist", "variance"]["mean"] - found[3]["mnist", "entropy"]["mean"]
-    assert found[3]["mnist", "variance − entropy"]["mean"] == pytest.approx(gap)
+    assert mean(4, "kmnist", "variance") == pytest.approx(expected)
+    assert all(cell["sd"] is None for cell in select(found, members=4))
+    assert all(cell["sd"] > 0 for cell in select(found, members=2))
+    gap = mean(3, "mnist", "variance") - mean(3, "mnist", "entropy")
+    assert mean(3, "mnist", "variance", "entropy") == pytest.approx(gap)
 
 
 def test_single_precision_is_the_published_formula_and_close_for_plain_members() -> None:
@@ -90,13 +98,13 @@ def test_single_precision_is_the_published_formula_and_close_for_plain_members()
 
 
 def test_distances_count_each_source_of_error() -> None:
-    spread = {(name, q): 0.002 for name in SETS[1:] for q in QUANTITIES}
-    values = {(name, q): 0.9 for name in SETS[1:] for q in QUANTITIES}
+    spread = dict.fromkeys(QUANTITIES, 0.002)
+    values = dict.fromkeys(QUANTITIES, 0.9)
     found = _distances(values, spread, 1 / 4)
     level = (0.9 - 0.895) / np.sqrt(0.002**2 / 4 + 0.017**2 / 4 + 0.001**2 / 12)
     difference = (0.9 - (0.894 - 0.895)) / np.sqrt(0.002**2 / 4 + 0.002**2 / 5 + 2 * 0.001**2 / 12)
-    assert found["mnist", "entropy"] == pytest.approx(level)
-    assert found["mnist", "label-wise entropy − entropy"] == pytest.approx(difference)
+    assert found[Quantity("mnist", "entropy")] == pytest.approx(level)
+    assert found[Quantity("mnist", "label-wise entropy", "entropy")] == pytest.approx(difference)
 
 
 def store(folder: Path, runs: Sequence[int]) -> None:
@@ -112,16 +120,16 @@ def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
     other = tmp_path / "fashion-mnist-paper-5-epochs"
     store(other, [0])
     numbers = fingerprint.run(Options(tmp_path), [other])
-    again = numbers["trainings"]["fashion-mnist-paper-5-epochs"]
+    again = select(numbers["trainings"], training="fashion-mnist-paper-5-epochs")
     assert (tmp_path / "fingerprint" / other.name / "run-0.npz").stat().st_size < 6000
     first = fingerprint._stored_runs(other)[0]
-    exact = fingerprint._aurocs({name: fingerprint._scores(p) for name, p in first.items()})
-    assert again["runs"] == 1
-    assert {key: value for key, value in again.items() if key != "runs"} == {
-        " | ".join(key): value for key, value in exact.items()
-    }
-    assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs"}
-    assert f"mnist | {FLOAT32}" in again
+    exact = fingerprint._aurocs(first)
+    assert len(again) == len(exact)
+    for cell in again:
+        assert cell["runs"] == 1
+        assert cell["value"] == exact[Quantity(cell["set"], cell["measure"], cell["minus"])]
+    assert distinct(numbers["trainings"], "training") == ["fashion-mnist-paper", other.name]
+    assert select(again, set="mnist", measure=FLOAT32)
     with pytest.raises(
         FileNotFoundError, match="there are no predictions for fashion-mnist, mnist, kmnist"
     ):
@@ -133,43 +141,38 @@ def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
 def test_runs_of_another_machine_are_added_and_judge_a_candidate(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fingerprint, "SIZES", range(2, 3))
     monkeypatch.setattr(
-        fingerprint, "is_candidate", lambda distance: set(COMPARED) <= set(distance)
+        fingerprint, "is_candidate", lambda distances: set(COMPARED) <= set(distances)
     )
     store(tmp_path / "fashion-mnist-paper", range(3))
     here, there = (tmp_path / place / "fashion-mnist-code" for place in ("here", "there"))
     store(here, [0])
     numbers = fingerprint.run(Options(tmp_path), [here])
     assert numbers["candidates"] == ["fashion-mnist-code"]
-    assert list(numbers["ours − paper's"]) == ["fashion-mnist-paper"]  # no fresh runs yet
+    gaps = numbers["ours − paper's"]
+    assert distinct(gaps, "training") == ["fashion-mnist-paper"]  # no fresh runs yet
     store(there, [1, 4])
     (there / "run-of-the-mill").mkdir()  # is no run
     numbers = fingerprint.run(Options(tmp_path), [there])
-    assert numbers["trainings"]["fashion-mnist-code"]["runs"] == 3
-    fresh = numbers["ours − paper's"]["fashion-mnist-code"]
+    assert select(numbers["trainings"], training="fashion-mnist-code")[0]["runs"] == 3
+    level = Quantity("mnist", "entropy")
+    fresh = pick(numbers["ours − paper's"], training="fashion-mnist-code", **level._asdict())
     assert fresh["seeds"] == [1, 4]  # without the run that made it a candidate
-    of = fingerprint._stored_runs(there).values()
-    levels = [
-        fingerprint._aurocs({key: fingerprint._scores(p) for key, p in sets.items()})[
-            "mnist", "entropy"
-        ]
-        for sets in of
-    ]
-    assert fresh["mnist | entropy"]["runs"] == levels
-    assert fresh["mnist | entropy"]["mean"] == pytest.approx(np.mean(levels) - 0.895)
+    runs = fingerprint._stored_runs(there).values()
+    levels = [fingerprint._aurocs(sets)[level] for sets in runs]
+    assert fresh["runs"] == levels
+    assert fresh["mean"] == pytest.approx(np.mean(levels) - 0.895)
     theirs = (
         np.array([0.0, 0.0, 0.0, 1.0, -1.0]) * 0.017 * np.sqrt(5 / 2) + 0.895
     )  # mean and deviation as printed
     expected = stats.ttest_ind(levels, theirs, equal_var=False).confidence_interval(
         1 - 0.05 / len(COMPARED)
     )
-    assert fresh["mnist | entropy"]["low"] == pytest.approx(
-        expected.low, rel=1e-3
-    )  # but for the rounding of the paper's
+    # but for the rounding of the paper's
+    assert fresh["low"] == pytest.approx(expected.low, rel=1e-3)
 
 
 def test_a_candidate_is_near_in_everything_that_is_compared() -> None:
     near = dict.fromkeys(COMPARED, 1.9)
-    assert is_candidate(
-        {**near, "mnist | variance − entropy": 3.3}
-    )  # as published, it is computed in single precision
+    # as published, it is computed in single precision
+    assert is_candidate({**near, Quantity("mnist", "variance", "entropy"): 3.3})
     assert not any(is_candidate({**near, key: -2.1}) for key in COMPARED)

@@ -10,6 +10,7 @@ import pytest
 
 from labelwise_lab.paper import holdout
 from labelwise_lab.paper.holdout import ARMS, Draw, arms_of, choose, halves, recipe_for
+from labelwise_lab.paper.records import select
 from labelwise_lab.paper.results_folder import Options
 from labelwise_lab.paper.settings import Setting, parse_change
 from labelwise_lab.training import Recipe
@@ -147,12 +148,9 @@ def test_arms_come_with_their_control_and_the_command_names_all_stored_arms(tmp_
     numbers = json.loads(
         (tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text()
     )["numbers"]
-    assert {name: len(cell["runs"]) for name, cell in numbers["effect"].items()}[
-        "random-class − no-swap"
-    ] == 1
-    assert (
-        len(numbers["effect"]["swap − no-swap"]["runs"]) == len(numbers["selected"]) == 2
-    )  # run 2 is nowhere, run 3 has no swap
+    runs_of = {cell["arm"]: len(cell["runs"]) for cell in select(numbers["effect"], among=None)}
+    assert runs_of["random-class"] == 1
+    assert runs_of["swap"] == len(numbers["selected"]) == 2  # run 2 is nowhere, run 3 has no swap
 
 
 def test_one_training_has_one_name():

@@ -12,8 +12,14 @@ import numpy as np
 import pytest
 
 from labelwise_lab.paper.holdout import Run, halves
-from labelwise_lab.paper.holdout_numbers import numbers_of, published, smallest_detectable
+from labelwise_lab.paper.holdout_numbers import (
+    effect_in_words,
+    numbers_of,
+    published,
+    smallest_detectable,
+)
 from labelwise_lab.paper.holdout_runs import Runs
+from labelwise_lab.paper.records import pick, select
 
 RESULTS = Path(__file__).parents[2] / "results"
 REFERENCE = os.environ.get("LABELWISE_REFERENCE")
@@ -137,13 +143,12 @@ def made_runs(*effects: float) -> Runs:
 
 def test_paired_effects_are_recovered():
     numbers = numbers_of(made_runs(-0.1, -0.2, -0.3))
-    effects = numbers["effect"]
-    np.testing.assert_allclose(effects["swap − no-swap"]["runs"], [-0.1, -0.2, -0.3])
-    np.testing.assert_allclose(effects["random-class − no-swap"]["runs"], [-0.2, -0.4, -0.6])
-    np.testing.assert_allclose(effects["swap − no-swap, other half"]["runs"], [-0.1, -0.2, -0.3])
-    np.testing.assert_allclose(
-        numbers["effect on other classes"]["swap − no-swap"]["runs"], 0, atol=1e-12
-    )
+    effects = {effect_in_words(cell): cell["runs"] for cell in numbers["effect"]}
+    np.testing.assert_allclose(effects["swap − no-swap"], [-0.1, -0.2, -0.3])
+    np.testing.assert_allclose(effects["random-class − no-swap"], [-0.2, -0.4, -0.6])
+    np.testing.assert_allclose(effects["swap − no-swap, other half"], [-0.1, -0.2, -0.3])
+    others = pick(numbers["effect on other classes"], arm="swap", control="no-swap")
+    np.testing.assert_allclose(others["runs"], 0, atol=1e-12)
     np.testing.assert_allclose(
         numbers["table"]["no-swap"]["drop"]["relative"]["others"]["runs"], 0.5
     )
@@ -179,30 +184,27 @@ def test_runs_are_stored_and_some_have_fewer_arms(tmp_path):
     for key, x in runs.arrays.items():
         np.testing.assert_allclose(again.arrays[key], x, atol=5e-4 if key.endswith("ecdf") else 0)
     effects = numbers_of(again)["effect"]
-    assert [len(effects[f"{arm} − no-swap"]["runs"]) for arm in ("swap", "random-class")] == [3, 2]
+    runs_of = {cell["arm"]: len(cell["runs"]) for cell in select(effects, among=None)}
+    assert runs_of == {"swap": 3, "random-class": 2}
     assert "random-class" not in Runs({k: x[2:] for k, x in again.arrays.items()}).first(1).arms
     assert len(Runs.read(tmp_path / "none.npz")) == 0
     np.savez(tmp_path / "other.npz", after=np.ones((2, 3)))
     with pytest.raises(
         ValueError,
-        match=(
-            r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\) and type "
-            r"float64. Delete it"
-        ),
+        match=(r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\). Delete it"),
     ):
         Runs.read(tmp_path / "other.npz")
     for arrays in (
         {"before": np.ones(3)},
         {"before": np.ones((2, 3)), "swap": np.ones((3, 3))},
-        {"before": np.array([["a"]])},
     ):
         np.savez(tmp_path / "other.npz", **arrays)
         with pytest.raises(ValueError, match="must hold `before`"):
             Runs.read(tmp_path / "other.npz")
     (tmp_path / "other.npz").write_text("garbage")
-    with pytest.raises(ValueError, match=r"other.npz' is not a readable .npz file") as refused:
+    with pytest.raises(ValueError, match=r"other.npz is not a readable .npz file") as refused:
         Runs.read(tmp_path / "other.npz")
-    assert str(refused.value).startswith(repr(str(tmp_path)).removesuffix("'"))
+    assert str(refused.value).startswith(str(tmp_path))
 
 
 def test_a_wrong_file(tmp_path):

@@ -10,6 +10,7 @@ from scipy import stats
 
 from labelwise_lab.datasets.cifar import CLASS_NAMES
 from labelwise_lab.paper import human
+from labelwise_lab.paper.records import pick
 from labelwise_lab.paper.results_folder import Options
 
 
@@ -18,18 +19,15 @@ def test_correlations_for_each_label(tmp_path, available_data, small_setting, mo
     votes = np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
     found = human.run(small_setting, 1, Options(tmp_path, n_jobs=1))
-    assert set(found["spearman by label"]) == set(CLASS_NAMES)
-    assert all(-1 <= cell["mean"] <= 1 for cell in found["spearman"].values())
-    by_label = [cell["mean"] for cell in found["spearman by label"].values()]
-    assert found["mean over labels"]["aleatoric"]["mean"] == pytest.approx(np.mean(by_label))
-    for name in ("predicted probability", "total", "aleatoric", "epistemic"):
-        cell = found["spearman of the class means, over classes"][name]
-        assert (
-            cell["low"]
-            < cell["value"]
-            == found["spearman of the class means"][name]["mean"]
-            < cell["high"]
-        )
+    assert [cell["label"] for cell in found["spearman by label"]] == list(CLASS_NAMES)
+    assert all(-1 <= cell["mean"] <= 1 for cell in found["spearman"])
+    by_label = [cell["mean"] for cell in found["spearman by label"]]
+    aleatoric = pick(found["mean over labels"], score="aleatoric")
+    assert aleatoric["mean"] == pytest.approx(np.mean(by_label))
+    for score in ("predicted probability", "total", "aleatoric", "epistemic"):
+        cell = pick(found["spearman of the class means, over classes"], score=score)
+        mean = pick(found["spearman of the class means"], score=score)["mean"]
+        assert cell["low"] < cell["value"] == mean < cell["high"]
 
 
 def test_correlations_with_the_errors_of_runs_without_any(
@@ -53,8 +51,8 @@ def test_correlations_with_the_errors_of_runs_without_any(
     monkeypatch.setattr(human, "predictions", perfect)
     for runs in (1, 2):
         found = human.run(small_setting, runs, Options(tmp_path, n_jobs=1))
-        assert found["spearman"]["total", "error"]["mean"] is None
-        assert found["spearman"]["total", "votes"]["mean"] is not None
+        assert pick(found["spearman"], part="total", against="error")["mean"] is None
+        assert pick(found["spearman"], part="total", against="votes")["mean"] is not None
     assert human.over_classes(None, 10) == {"value": None, "low": None, "high": None}
 
 

@@ -27,28 +27,12 @@ def test_an_empty_folder_misses_everything(tmp_path) -> None:
     assert all(f"results/{name}`" in text for name in TRAININGS)
 
 
-def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
-    members = tmp_path / "cifar10-paper" / "run-0" / "members"
-    members.mkdir(parents=True)
-    for name in ("cifar10-0.npz", "cifar10-1.npz", "svhn-0.npz", "cifar10-unscaled-0.npz"):
-        (members / name).touch()
-    (line,) = (
-        line
-        for line in missing(Results(tmp_path, tmp_path))
-        if "recipe" in line and "CIFAR-10" in line
-    )
-    assert (
-        "none of 5 runs, 2 of 5 members of run 0; `labelwise-lab reproduce ood --data cifar10"
-        in line
-    )
-
-
 def test_runs_of_the_holdout_are_counted_by_arm(tmp_path) -> None:
     (tmp_path / "holdout-cifar10-paper").mkdir()
-    effects = {
-        "swap − no-swap": {"runs": [0.1, 0.2]},
-        "swap-constant − no-swap-constant": {"runs": [0.1]},
-    }
+    effects = [
+        {"arm": "swap", "control": "no-swap", "among": None, "runs": [0.1, 0.2]},
+        {"arm": "swap-constant", "control": "no-swap-constant", "among": None, "runs": [0.1]},
+    ]
     (tmp_path / "holdout-cifar10-paper" / "holdout.json").write_text(
         json.dumps({"about": {"runs": 3}, "numbers": {"effect": effects}})
     )
@@ -65,10 +49,11 @@ def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint").mkdir()
     near, confirmed = list(TRAININGS)[:2]
     numbers = {
-        "trainings": {name: {"runs": 1} for name in TRAININGS},
+        "trainings": [
+            {"training": name, "runs": 5 if name == confirmed else 1} for name in TRAININGS
+        ],
         "candidates": [near, confirmed],
     }
-    numbers["trainings"][confirmed]["runs"] = 5
     (tmp_path / "fingerprint" / "fingerprint.json").write_text(
         json.dumps({"about": {}, "numbers": numbers})
     )

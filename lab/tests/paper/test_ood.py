@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from labelwise_lab.paper import ood
+from labelwise_lab.paper.records import distinct, pick
 from labelwise_lab.paper.results_folder import Options
 
 
 def test_a_missing_set_is_noted(tmp_path, available_data, small_setting):
     available_data("cifar10", "svhn")
     numbers = ood.run(small_setting, 1, Options(tmp_path, n_jobs=1))
-    assert {key[0] for key in numbers["auroc"]} == {"svhn"}
+    assert distinct(numbers["auroc"], "set") == ["svhn"]
     assert numbers["not run"] == {"cifar10.2": "cifar10.2 was not found."}
-    assert numbers["auroc"]["svhn", "variance", "total"]["sd"] is None
+    assert pick(numbers["auroc"], measure="variance", part="total")["sd"] is None
     run = tmp_path / small_setting.name / "run-0"
     mishandled = [
         "cifar10-transposed.npz",

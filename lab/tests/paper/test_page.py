@@ -10,12 +10,13 @@ import pytest
 from labelwise_lab.paper.page import _found, _indistinguishable
 
 
-def losses(runs: np.ndarray) -> dict[str, dict[str, object]]:
+def losses(runs: np.ndarray) -> list[dict[str, object]]:
     """Runs (scores, runs) of one task as they are stored."""
-    return {
-        f"rejection | loss {i} | total": {"mean": x.mean(), "sd": x.std(ddof=1), "runs": list(x)}
+    return [
+        {"task": "rejection", "loss": f"loss {i}", "part": "total"}
+        | {"mean": x.mean(), "sd": x.std(ddof=1), "runs": list(x)}
         for i, x in enumerate(runs)
-    }
+    ]
 
 
 def test_equal_scores_are_seldom_told_apart() -> None:
@@ -38,9 +39,7 @@ def test_a_clear_winner_is_named() -> None:
     )
     (text,) = _indistinguishable(losses(runs[:2]))
     assert text.endswith("above all others")
-    one = {
-        key: {**cell, "sd": None, "runs": [cell["mean"]]} for key, cell in losses(runs[:2]).items()
-    }
+    one = [{**cell, "sd": None, "runs": [cell["mean"]]} for cell in losses(runs[:2])]
     (text,) = _indistinguishable(one)
     assert text.endswith("in one run, which names no winner")
 

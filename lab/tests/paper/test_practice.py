@@ -29,9 +29,10 @@ def test_the_best_score_is_named_only_if_it_always_is(tmp_path, svhn, words) -> 
     for name, other, eu in (("fashion-mnist-paper", "mnist", 0.9), ("cifar10-paper", "svhn", svhn)):
         (tmp_path / name).mkdir()
         values = {"epistemic": eu, "total": 0.8, "aleatoric": 0.7}
-        auroc = {
-            f"{other} | label-wise entropy | {part}": {"mean": x} for part, x in values.items()
-        }
+        auroc = [
+            {"set": other, "measure": "label-wise entropy", "part": part, "mean": x}
+            for part, x in values.items()
+        ]
         (tmp_path / name / "ood.json").write_text(
             json.dumps({"about": {"runs": 1}, "numbers": {"auroc": auroc}})
         )
@@ -54,19 +55,21 @@ def losses(
         (f"cost {ratio}", "total"): cost for ratio in ("1 : 9", "9 : 1")
     }
     noise = [0.0, 1e-5, -1e-5, 2e-5, -2e-5]
-    value = {
-        f"rejection | {loss} | {part}": {"mean": x, "runs": [x + e * (1 + i) for e in noise]}
+    value = [
+        {"task": "rejection", "loss": loss, "part": part}
+        | {"mean": x, "runs": [x + e * (1 + i) for e in noise]}
         for i, ((loss, part), x) in enumerate(levels.items())
-    }
-    log = value["rejection | log | total"]
-    difference = {
-        key: {
+    ]
+    log = value[0]
+    difference = [
+        cell
+        | {
             "mean": cell["mean"] - log["mean"],
             "runs": [a - b for a, b in zip(cell["runs"], log["runs"], strict=True)],
         }
-        for key, cell in value.items()
-        if key.endswith("total")
-    }
+        for cell in value
+        if cell["part"] == "total"
+    ]
     (tmp_path / "fashion-mnist-paper").mkdir()
     stored = {"about": {"runs": 5}, "numbers": {"value": value, "difference from log": difference}}
     (tmp_path / "fashion-mnist-paper" / "losses.json").write_text(json.dumps(stored))
@@ -104,8 +107,9 @@ def test_what_the_intervals_do_not_support_is_not_said(tmp_path) -> None:
 )
 def test_advice_on_new_data_needs_a_verdict(tmp_path, low, high, n, words) -> None:
     (tmp_path / "holdout-fashion-mnist-paper").mkdir()
-    effect = {"mean": 0.0, "low": low, "high": high, "runs": [0.0] * n, "detectable": 0.2}
-    stored = {"about": {"runs": n}, "numbers": {"effect": {"swap − no-swap": effect}}}
+    effect = {"arm": "swap", "control": "no-swap", "among": None}
+    effect |= {"mean": 0.0, "low": low, "high": high, "runs": [0.0] * n, "detectable": 0.2}
+    stored = {"about": {"runs": n}, "numbers": {"effect": [effect]}}
     (tmp_path / "holdout-fashion-mnist-paper" / "holdout.json").write_text(json.dumps(stored))
     lines = list(practice(Results(tmp_path, tmp_path)))
     assert len(lines) == (words is not None)
@@ -118,12 +122,12 @@ def test_advice_on_new_data_needs_a_verdict(tmp_path, low, high, n, words) -> No
 )
 def test_members_or_measure(tmp_path, two, words) -> None:
     (tmp_path / "cifar10-paper").mkdir()
-    by = {
-        f"svhn | {m} | {size}": x + shift
-        for size, x in (("2", two), ("5", 0.73))
+    by = [
+        {"set": "svhn", "measure": m, "members": size, "value": x + shift}
+        for size, x in ((2, two), (5, 0.73))
         for m, shift in (("variance", 0.0), ("label-wise entropy", -0.02), ("entropy", 0.0))
-    }
-    stored = {"about": {"runs": 1}, "numbers": {"auroc": {}, "auroc by members": by}}
+    ]
+    stored = {"about": {"runs": 1}, "numbers": {"auroc": [], "auroc by members": by}}
     (tmp_path / "cifar10-paper" / "ood.json").write_text(json.dumps(stored))
     (line,) = practice(Results(tmp_path, tmp_path))
     assert words in line

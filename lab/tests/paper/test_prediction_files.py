@@ -12,7 +12,6 @@ import pytest
 import labelwise as lw
 from labelwise_lab.paper.prediction_files import (
     effect_of_rounding,
-    join_predictions,
     read_predictions,
     write_predictions,
 )
@@ -91,7 +90,7 @@ def test_redrawn_predictions_round_to_the_stored_ones(tmp_path):
     assert (
         0
         < effect_of_rounding(
-            setting, [images], Options(tmp_path), lambda p: {"mean": p.probs[0, :, 0].mean()}
+            setting, [images], Options(tmp_path), lambda p: [p.probs[0, :, 0].mean()]
         )
         < 1e-4
     )
@@ -118,23 +117,11 @@ RIGHT = {
             "must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, `class_names`",
         ),
         (dict.fromkeys(RIGHT), "it holds none of them"),
-        (
-            {"log_probs": LOG_PROBS[0]},
-            r"as numbers \(members, instances, classes\); got shape \(40, 3\) and type float16",
-        ),
-        ({"log_probs": LOG_PROBS[:, :0]}, r"got shape \(5, 0, 3\)"),
-        ({"log_probs": LOG_PROBS.astype(str)}, "type <U"),
         ({"log_probs": LOG_PROBS[:3]}, "must hold the predictions of 5 members; it holds 3"),
-        (
-            {"class_names": np.array(["a", "b"])},
-            r"one name for each of the 3 classes of `log_probs`; got `class_names` of shape \(2,\)",
-        ),
-        ({"class_names": np.arange(3)}, "type int64"),
         (
             {"y_true": RIGHT["y_true"][:30]},
             r"one label for each of the 40 instances of `log_probs`; got `y_true` of shape \(30,\)",
         ),
-        ({"y_true": RIGHT["y_true"] / 2}, "type float64"),
         ({"y_true": RIGHT["y_true"] + 1}, "must hold labels from 0 to 2; got `y_true` from 1 to 3"),
         (
             {"log_probs": LOG_PROBS + 100},
@@ -167,31 +154,6 @@ def test_a_damaged_file_is_named_with_its_folder(tmp_path, damage):
     path = tmp_path / "p.npz"
     np.savez(path, **RIGHT)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"p\.npz' is not a readable \.npz file") as refused:
+    with pytest.raises(ValueError, match=r"p\.npz is not a readable \.npz file") as refused:
         read_predictions(path)
-    assert str(refused.value).startswith(repr(str(path)))
-
-
-def test_members_are_joined_if_they_belong_together(tmp_path):
-    probs, y, names = np.exp(LOG_PROBS.astype(float)), RIGHT["y_true"], list("abc")
-    probs /= probs.sum(axis=-1, keepdims=True)
-    parts = [tmp_path / f"digits-{m}.npz" for m in range(2)]
-    for m, part in enumerate(parts):
-        write_predictions(part, probs[m : m + 1], y, names)
-    join_predictions(parts, tmp_path / "joined.npz")
-    write_predictions(tmp_path / "whole.npz", probs[:2], y, names)
-    assert (tmp_path / "joined.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
-    for other, labels, message in (
-        (probs[1:2], (y + 1) % 3, "must have the labels and class names of .*digits-0"),
-        (probs[1:2, :30], y[:30], "must have the labels and class names of .*digits-0"),
-        (probs[1:2], None, "must have the labels and class names of .*digits-0"),
-    ):
-        write_predictions(parts[1], other, labels, names)
-        with pytest.raises(ValueError, match=message):
-            join_predictions(parts, tmp_path / "joined.npz")
-    for part, n in zip(parts, (40, 30), strict=True):
-        write_predictions(part, probs[:1, :n], None, names)
-    with pytest.raises(
-        ValueError, match=r"must have as many instances as .*digits-0.npz'; got 30 and 40"
-    ):
-        join_predictions(parts, tmp_path / "joined.npz")
+    assert str(refused.value).startswith(str(path))

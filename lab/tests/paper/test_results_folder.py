@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from labelwise.evaluation import Estimate
 from labelwise_lab.paper import results_folder
 from labelwise_lab.paper.prediction_files import write_predictions
-from labelwise_lab.paper.results_folder import Options, over_runs, plain, predictions, record
+from labelwise_lab.paper.results_folder import Options, predictions, record
 from labelwise_lab.paper.settings import Setting, TestImages
 
 ROOT = Path(__file__).parents[2]
@@ -42,43 +40,24 @@ def test_fewer_members_are_the_first_of_five(tmp_path):
     np.testing.assert_array_equal(derived.probs, trained.probs)
 
 
-def test_a_run_is_resumed_from_the_predictions_of_finished_members(tmp_path):
-    setting, images, said = Setting("digits", members=3, epochs=1), TestImages("digits"), []
+def test_an_interrupted_run_is_resumed(tmp_path):
+    setting, images = Setting("digits", members=2, epochs=1), TestImages("digits")
     whole = predictions(setting, 0, [images], Options(tmp_path / "a", n_jobs=1))
     folder = tmp_path / "b" / setting.name / "run-0"
 
-    def stop(
-        text: str,
-    ) -> None:  # the machine is gone when two members are trained and one of them is predicted
-        if "member 1" in text and "predicting" in text:
+    def stop(text: str) -> None:  # when all members are trained and one set is predicted
+        if "predicting fashion-8x8" in text:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        predictions(setting, 0, [images], Options(tmp_path / "b", n_jobs=1, say=stop))
-    names = {path.name for path in (folder / "members").iterdir()}
-    assert names == {"digits-0.npz", "fashion-8x8-0.npz", "shuffled-digits-0.npz"}
-    assert not list(folder.glob("*.npz"))  # nothing that could be taken for all members
-    shutil.rmtree(folder / "training")
-    parts = predictions(setting, 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append))
-    assert said[0].endswith("members 1, 2 of 3 × mlp, 1 epochs")
+        predictions(
+            setting, 0, [TestImages("fashion-8x8")], Options(tmp_path / "b", n_jobs=1, say=stop)
+        )
+    checkpoint = folder / "training" / "member-1.pt"
+    before = checkpoint.stat().st_mtime_ns
+    parts = predictions(setting, 0, [images], Options(tmp_path / "b", n_jobs=1))
+    assert checkpoint.stat().st_mtime_ns == before  # nothing is trained twice
     np.testing.assert_array_equal(parts[images].probs, whole[images].probs)
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "digits.npz",
-        "fashion-8x8.npz",
-        "shuffled-digits.npz",
-        "training",
-    ]
-    longer = predictions(
-        replace(setting, epochs=2), 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append)
-    )
-    assert any(
-        line.endswith("3 × mlp, 2 epochs") for line in said
-    )  # not from epoch 1: member 0 was trained elsewhere
-    assert longer[images].probs.shape == whole[images].probs.shape
-    (folder / "members").mkdir()
-    (folder / "members" / "digits-1.npz").touch()  # as an interruption may leave it
-    predictions(setting, 0, [images], Options(tmp_path / "b", say=pytest.fail))
-    assert not (folder / "members").exists()
     one, other = (
         (tmp_path / each / setting.name / "run-0" / "digits.npz").read_bytes() for each in "ab"
     )
@@ -97,23 +76,6 @@ def test_a_longer_training_continues_a_shorter_one(tmp_path):
         ]
     assert any(line.endswith("3 epochs, from epoch 1") for line in said)
     np.testing.assert_array_equal(parts.probs, whole.probs)
-
-
-def test_numbers_over_runs():
-    found = over_runs([{"a": {("x", "y"): 1.0}, "b": 2.0}, {"a": {("x", "y"): 3.0}, "b": 2.0}])
-    assert found["a"]["x", "y"]["mean"] == 2
-    assert found["a"]["x", "y"]["sd"] == pytest.approx(np.sqrt(2))
-    assert found["b"]["runs"] == [2.0, 2.0]
-    assert over_runs([0.5]) == {"mean": 0.5, "sd": None, "low": None, "high": None, "runs": [0.5]}
-
-
-@pytest.mark.parametrize("runs", [[np.nan], [0.5, np.nan, 0.7]])
-def test_a_run_without_the_number_leaves_no_mean(runs):
-    """The possible gain of a run without errors, say: other runs must not be lost with it."""
-    found = over_runs([{"gain": x, "accuracy": 1.0} for x in runs])
-    assert [found["gain"][key] for key in ("mean", "sd", "low", "high")] == [None] * 4
-    assert plain(found["gain"]["runs"]) == [None if np.isnan(x) else x for x in runs]
-    assert found["accuracy"]["mean"] == 1
 
 
 def test_own_predictions_must_have_labels(tmp_path):
@@ -137,23 +99,6 @@ def test_what_was_used_of_a_data_set_is_recorded_where_it_was_used(tmp_path, exp
         record(Setting("cifar10"), experiment, {}, Options(tmp_path), runs=1).read_text()
     )["about"]
     assert ("svhn" in about["data"]) == noted
-
-
-def test_plain_data():
-    value = {
-        ("a", 1): np.float32(0.1),
-        "b": Estimate(0.5),
-        "c": np.arange(2),
-        "d": (np.bool_(True), None),
-        "e": Setting("digits"),
-    }
-    assert plain(value) == {
-        "a | 1": 0.100000001,
-        "b": {"value": 0.5, "low": None, "high": None},
-        "c": [0, 1],
-        "d": [True, None],
-        "e": {"data": "digits", "protocol": "paper", "members": 5, "epochs": None, "changes": []},
-    }
 
 
 def test_statistics_of_unscaled_inputs(optional):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..pages import fill, interval, spread, table
 from ..text import PARTS
 from .missing import TRAININGS
-from .provenance import TITLES, Results, in_words, markdown, not_run, provenance
+from .provenance import TITLES, Results, in_words, not_run, provenance
 from .published_tables import TABLE_1, TABLE_2
+from .records import distinct, select
 from .scores import MEASURES
-from .tables import DROP_COLUMNS, EFFECT_COLUMNS, drop_rows, effect_rows, interval, spread
+from .tables import DROP_COLUMNS, EFFECT_COLUMNS, drop_rows, effect_rows
 
-__all__ = ["appendix"]
+__all__ = ["appendix", "table_1_rows"]
 
 
 def appendix(folder: Results) -> str:
     """The page as Markdown."""
     galleries = {f"gallery-{part}.png": f"Highest {part} uncertainty" for part in PARTS}
-    sections = {
-        "versions": iter([folder.versions()]),
+    sections: dict[str, Iterable[str]] = {
+        "versions": [folder.versions()],
         "gallery": _section(folder, "gallery", "--data mnist", galleries),
         "arc": _section(
             folder, "arc", "--data fashion-mnist --runs 5", {"arc.png": "Accuracy–rejection curves"}
@@ -40,15 +42,8 @@ def appendix(folder: Results) -> str:
             folder, "human", "--data cifar10", {"human.png": "Uncertainty against votes"}
         ),
     }
-    return filled("tables.md", sections)
-
-
-def filled(template: str, sections: dict[str, Iterator[str]]) -> str:
-    """A template of this folder with its sections in place."""
-    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
-    for name, lines in sections.items():
-        text = text.replace(f"{{{name}}}", "\n".join(line for line in lines if line).strip())
-    return text
+    template = Path(__file__).with_name("tables.md")
+    return fill(template.read_text(encoding="utf-8"), sections)
 
 
 def _section(
@@ -71,29 +66,29 @@ def _section(
 
 def _detection(folder: Results) -> Iterator[str]:
     """Table 1 of the paper beside ours, then all parts."""
-    rows = []
-    for data, pairs in TABLE_1.items():
-        for other, measures in pairs.items():
-            printed = (f"{m:.3f} ± {sd:.3f}" for m, sd in measures.values())
-            rows.append([TITLES[data], TITLES[other], "paper, 5 runs", *printed])
-            for name, stored in folder.find("ood", data):
-                cells = [
-                    stored["numbers"]["auroc"].get(f"{other} | {measure} | epistemic")
-                    for measure in MEASURES
-                ]
-                if all(cells):
-                    rows.append(
-                        [
-                            TITLES[data],
-                            TITLES[other],
-                            in_words(name, stored, with_data=False),
-                            *(spread(cell) for cell in cells if cell),
-                        ]
-                    )
-    yield markdown(["trained on", "against", "", *MEASURES], rows) + "\n"
+    rows = [
+        [TITLES[data], TITLES[other], who, *cells]
+        for data, other, who, cells in table_1_rows(folder)
+    ]
+    yield table(["trained on", "against", "", *MEASURES], rows)
     yield from _section(
         folder, "ood", "--data fashion-mnist --runs 5", {"ood.png": "ROC curves of the first run"}
     )
+
+
+def table_1_rows(folder: Results) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Rows of the paper's Table 1, each followed by ours: data, other set, whose, and the AUROC of
+    each measure.
+    """
+    for data, pairs in TABLE_1.items():
+        for other, printed in pairs.items():
+            cells = [f"{mean:.3f} ± {sd:.3f}" for mean, sd in printed.values()]
+            yield data, other, "paper, 5 runs", cells
+            for name, stored in folder.find("ood", data):
+                ours = select(stored["numbers"]["auroc"], set=other, part="epistemic")
+                if ours:
+                    who = in_words(name, stored, with_data=False)
+                    yield data, other, who, [spread(cell) for cell in ours]
 
 
 def _fingerprint(folder: Results) -> Iterator[str]:
@@ -102,14 +97,15 @@ def _fingerprint(folder: Results) -> Iterator[str]:
         yield not_run("fingerprint")
         return
     yield from folder.tables("fingerprint", "fingerprint")
-    for name in stored["numbers"]["trainings"]:
+    trainings = stored["numbers"]["trainings"]
+    for name in distinct(trainings, "training"):
         if name in TRAININGS:
-            runs = stored["numbers"]["trainings"][name]["runs"]
+            words, options = TRAININGS[name]
+            runs = select(trainings, training=name)[0]["runs"]
             yield (
-                f"- {TRAININGS[name][0]}: `labelwise-lab reproduce ood --data fashion-mnist --runs "
-                f"{runs} {TRAININGS[name][1]}`"
+                f"- {words}: `labelwise-lab reproduce ood --data fashion-mnist --runs {runs} "
+                f"{options}`"
             )
-    yield ""
     yield f"\n{provenance(stored)}"
 
 
@@ -129,15 +125,13 @@ def _holdout(folder: Results) -> Iterator[str]:
         for _, stored in found:
             rows += [
                 row
-                for arm, table in stored["numbers"]["table"].items()
-                for row in drop_rows(arm, table, table["runs"])
+                for arm, drops in stored["numbers"]["table"].items()
+                for row in drop_rows(arm, drops, drops["runs"])
             ]
-        yield markdown(["", *DROP_COLUMNS[1:]], rows) + "\n"
+        yield table(["", *DROP_COLUMNS[1:]], rows)
         if arrays is not None:
-            share, excess = (
-                arrays["numbers"]["predicted by the other classes"]["value"],
-                interval(arrays["numbers"]["excess"], 5),
-            )
+            share = arrays["numbers"]["predicted by the other classes"]["value"]
+            excess = interval(arrays["numbers"]["excess"], 5)
             yield (
                 "In the authors' arrays, a line fitted to the other classes predicts "
                 f"{100 * share:.0f} % of the selected class's drop; "
@@ -147,20 +141,18 @@ def _holdout(folder: Results) -> Iterator[str]:
         if not found:
             yield not_run(f"holdout --data {data} --runs 5") + "\n"
         for name, stored in found:
-            half, own = (
-                stored["numbers"][f"same class {rule}"]
-                for rule in ("on half of the test set", "by mean over own instances")
-            )
+            half = stored["numbers"]["same class on half of the test set"]
+            own = stored["numbers"]["same class by mean over own instances"]
             yield (
                 f"**{in_words(name, stored)}.** log EU(arm) − log EU(control), same checkpoint and "
                 "class:\n"
             )
-            yield markdown(EFFECT_COLUMNS, effect_rows(stored["numbers"])) + "\n"
-            known = (
-                f"half of the test set selects the same class in {half[0]} of {half[1]} runs; "
-                if half[1]
-                else ""
-            )
+            yield table(EFFECT_COLUMNS, effect_rows(stored["numbers"]))
+            known = ""
+            if half[1]:
+                known = (
+                    f"half of the test set selects the same class in {half[0]} of {half[1]} runs; "
+                )
             yield (
                 "The class is selected by the mean over all test images, as in the code; "
                 f"{known}the text's mean over its own images in {own[0]} of {own[1]}.\n"

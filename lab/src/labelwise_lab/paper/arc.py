@@ -15,7 +15,8 @@ from labelwise.io import Predictions
 
 from ..text import PARTS
 from .prediction_files import effect_of_rounding
-from .results_folder import Options, over_runs, predictions, record, save_figure
+from .records import RunNumbers
+from .results_folder import Options, predictions, record, save_figure
 from .scores import MEASURES, accuracy_and_areas, differences, scores
 from .settings import Setting, TestImages
 
@@ -28,55 +29,53 @@ GRID = 50
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``arc.json`` and ``arc.png``; returns the numbers."""
     images = TestImages(setting.data)
-    found: list[dict[str, Any]] = []
-    curves: list[dict[tuple[str, str], RejectionCurve]] = []
+    # A single run gets a bootstrap band over instances; several get the spread between runs.
+    band: dict[str, Any] = {"rng": 0, "n_bootstrap": 300} if runs == 1 else {}
+    found = RunNumbers()
+    curves: dict[tuple[str, str], list[RejectionCurve]] = {}
     for r in range(runs):
         stored = predictions(setting, r, [images], options)[images]
         q, y = Ensemble(stored.probs), np.asarray(stored.y_true)
-        correct, of = q.mean().argmax(-1) == y, scores(q)
-        full = {key: rejection_curve(score, correct=correct) for key, score in of.items()}
-        # A single run gets a bootstrap band over instances; several get the spread between runs.
-        band: dict[str, Any] = {"rng": 0, "n_bootstrap": 300} if runs == 1 else {}
-        curves.append(
-            {
-                key: rejection_curve(score, correct=correct, grid=GRID, **band)
-                for key, score in of.items()
-            }
-        )
-        areas = {key: curve.area for key, curve in full.items()}
-        found.append(
-            {
-                "accuracy": correct.mean(),
-                "accuracy of a member": (q.probs.argmax(-1) == y).mean(),
-                "area": areas,
-                "share of the possible gain": {
-                    key: curve.normalized_area for key, curve in full.items()
-                },
-                "monotonicity": {key: curve.monotonicity for key, curve in curves[-1].items()},
-                "area difference": differences(areas),
-            }
-        )
-    shown = {
-        key: curves[0][key] if runs == 1 else mean_curve([each[key] for each in curves])
-        for key in curves[0]
+        correct = q.mean().argmax(-1) == y
+        found.add("accuracy", correct.mean())
+        found.add("accuracy of a member", (q.probs.argmax(-1) == y).mean())
+        areas = {}
+        for (measure, part), score in scores(q).items():
+            full = rejection_curve(score, correct=correct)
+            drawn = rejection_curve(score, correct=correct, grid=GRID, **band)
+            about = {"measure": measure, "part": part}
+            found.add("area", full.area, **about)
+            found.add("share of the possible gain", full.normalized_area, **about)
+            found.add("monotonicity", drawn.monotonicity, **about)
+            areas[measure, part] = full.area
+            curves.setdefault((measure, part), []).append(drawn)
+        for difference in differences(areas):
+            found.add("area difference", **difference)
+    shown: dict[tuple[str, str], MeanCurve | RejectionCurve] = {
+        key: each[0] if runs == 1 else mean_curve(each) for key, each in curves.items()
     }
     numbers = {
-        **over_runs(found),
-        "effect of rounding": effect_of_rounding(setting, [images], options, _rounded),
+        **found.over_runs(),
+        "effect of rounding": effect_of_rounding(setting, [images], options, _areas),
         "rejected": shown[MEASURES[0], PARTS[0]].rejected,
-        "curves": {
-            key: {"accuracy": curve.value, "sd": getattr(curve, "sd", None)}
-            for key, curve in shown.items()
-        },
+        "curves": [
+            {
+                "measure": measure,
+                "part": part,
+                "accuracy": curve.value,
+                "sd": getattr(curve, "sd", None),
+            }
+            for (measure, part), curve in shown.items()
+        ],
     }
     draw(shown, record(setting, "arc", numbers, options, runs=runs).with_suffix(".png"))
     return numbers
 
 
-def _rounded(stored: Predictions) -> dict[Any, float]:
+def _areas(stored: Predictions) -> list[float]:
     """All areas, for the effect of rounding."""
     q = Ensemble(stored.probs)
-    return accuracy_and_areas(q, scores(q), np.asarray(stored.y_true))[1]
+    return list(accuracy_and_areas(q, scores(q), np.asarray(stored.y_true))[1].values())
 
 
 def draw(curves: dict[tuple[str, str], MeanCurve | RejectionCurve], path: Path) -> None:
@@ -85,11 +84,10 @@ def draw(curves: dict[tuple[str, str], MeanCurve | RejectionCurve], path: Path) 
     """
     from labelwise.plots import plot_rejection
 
-    from ..plotting import pyplot, tidy
+    from ..plotting import panels
 
-    figure, axes = pyplot().subplots(1, 3, figsize=(11, 3.4), layout="constrained", sharey=True)
+    figure, axes = panels(3, width=11 / 3, height=3.4, sharey=True)
     for ax, part in zip(axes, PARTS, strict=True):
-        tidy(ax)
         plot_rejection({measure: curves[measure, part] for measure in MEASURES}, ax=ax)
         ax.set_title(f"{part} uncertainty", fontsize=10)
         if part != PARTS[0]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ..text import PARTS
 from .intervals import simultaneous
 from .provenance import TITLES, Results, in_words
 from .published_tables import TABLE_1
+from .records import Record, select
 from .results_folder import save_figure
 from .scores import MEASURES
+from .tables import measure_in_words
 
 __all__ = ["draw"]
 
@@ -31,112 +35,80 @@ def _table_1(folder: Results) -> Any:
     """A panel for each pair of sets: mean ± deviation of each measure, and our single runs as
     dots.
     """
-    from ..plotting import line, pyplot, tidy
+    from ..plotting import line, panels
 
-    panels = [
-        (data, other)
-        for data, pairs in TABLE_1.items()
-        for other in pairs
-        if list(_ours(folder, data, other))
-    ]
-    if not panels:
+    shown = {}
+    for data, pairs in TABLE_1.items():
+        for other, printed in pairs.items():
+            series: dict[str, list[Record]] = {
+                "paper": [{"mean": mean, "sd": sd, "runs": []} for mean, sd in printed.values()]
+            }
+            for name, stored in folder.find("ood", data):
+                cells = select(stored["numbers"]["auroc"], set=other, part="epistemic")
+                if cells:
+                    series[in_words(name, stored, with_data=False)] = cells
+            if len(series) > 1:
+                shown[f"{TITLES[data]} → {TITLES[other]}"] = series
+    if not shown:
         return None
-    figure, axes = pyplot().subplots(
-        1, len(panels), figsize=(3.5 * len(panels), 3.3), layout="constrained", squeeze=False
-    )
-    for ax, (data, other) in zip(axes[0], panels, strict=True):
-        tidy(ax)
-        series = [
-            (
-                "paper",
-                {
-                    m: {"mean": x[0], "sd": x[1], "runs": []}
-                    for m, x in TABLE_1[data][other].items()
-                },
-            ),
-            *_ours(folder, data, other),
-        ]
-        for i, (label, cells) in enumerate(series):
-            for j, measure in enumerate(MEASURES):
-                cell, height = cells[measure], j + 0.24 * (i - (len(series) - 1) / 2)
-                style = {
-                    "color": "#444444" if i == 0 else line(i - 1)["color"],
-                    "marker": "D" if i == 0 else "o",
-                    "markersize": 5,
-                    "capsize": 3,
-                }
-                ax.errorbar(
-                    cell["mean"],
-                    height,
-                    xerr=cell["sd"],
-                    label=label if j == 0 else None,
-                    linestyle="none",
-                    **style,
-                )
-                ax.plot(
-                    cell["runs"],
-                    [height + 0.08] * len(cell["runs"]),
-                    ".",
-                    color=style["color"],
-                    markersize=3,
-                    alpha=0.6,
-                )
-        ax.set_yticks(range(len(MEASURES)), MEASURES if ax is axes[0, 0] else [""] * len(MEASURES))
+    figure, axes = panels(len(shown), width=3.5, height=3.3, grid="x")
+    for ax, (title, series) in zip(axes, shown.items(), strict=True):
+        for i, (label, cells) in enumerate(series.items()):
+            height = np.arange(len(MEASURES)) + 0.24 * (i - (len(series) - 1) / 2)
+            color = "#444444" if i == 0 else line(i - 1)["color"]
+            ax.errorbar(
+                [cell["mean"] for cell in cells],
+                height,
+                xerr=np.array([cell["sd"] for cell in cells], dtype=float),  # NaN: none drawn
+                label=label,
+                linestyle="none",
+                color=color,
+                marker="D" if i == 0 else "o",
+                markersize=5,
+                capsize=3,
+            )
+            for at, cell in zip(height, cells, strict=True):
+                at_each = [at + 0.08] * len(cell["runs"])
+                ax.plot(cell["runs"], at_each, ".", color=color, markersize=3, alpha=0.6)
+        ax.set_yticks(range(len(MEASURES)), MEASURES if ax is axes[0] else [""] * len(MEASURES))
         ax.invert_yaxis()
-        ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
-        ax.grid(visible=False, axis="y")
-        ax.set_title(f"{TITLES[data]} → {TITLES[other]}", fontsize=10)
+        ax.set_title(title, fontsize=10)
         ax.set_xlabel("AUROC (EU), mean ± sd, runs", fontsize=9)
         ax.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.22))
     return figure
-
-
-def _ours(folder: Results, data: str, other: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, stored in folder.find("ood", data):
-        cells = {m: stored["numbers"]["auroc"].get(f"{other} | {m} | epistemic") for m in MEASURES}
-        if all(cells.values()):
-            yield in_words(name, stored, with_data=False), cells
 
 
 def _areas(folder: Results) -> Any:
     """Differences of the area between the measures, with simultaneous intervals; settings with
     several runs only.
     """
-    from ..plotting import line, pyplot, tidy
+    from ..plotting import line, panels, reach
 
     found = [(name, stored) for name, stored in folder.find("arc") if stored["about"]["runs"] > 1]
     if not found:
         return None
-    figure, axes = pyplot().subplots(
-        1, len(found), figsize=(6.4 * len(found), 3.2), layout="constrained", squeeze=False
-    )
-    for ax, (name, stored) in zip(axes[0], found, strict=True):
-        tidy(ax)
+    figure, axes = panels(len(found), width=6.4, height=3.2, grid="x")
+    for ax, (name, stored) in zip(axes, found, strict=True):
         cells = stored["numbers"]["area difference"]
-        pairs = list(dict.fromkeys(key.split(" | ")[0] for key in cells))
-        for i, part in enumerate(("total", "aleatoric", "epistemic")):
-            for j, pair in enumerate(pairs):
-                at = simultaneous(cells[f"{pair} | {part}"], len(cells))
-                style = {
-                    "color": line(i, part)["color"],
-                    "marker": "os^"[i],
-                    "markersize": 5,
-                    "capsize": 3,
-                }
-                reach = [[1000 * (at["mean"] - at["low"])], [1000 * (at["high"] - at["mean"])]]
+        for i, part in enumerate(PARTS):
+            for j, cell in enumerate(select(cells, part=part)):
+                at = simultaneous(cell, len(cells))
+                mean, low, high = (1000 * at[key] for key in ("mean", "low", "high"))
                 ax.errorbar(
-                    1000 * at["mean"],
+                    mean,
                     j + 0.2 * (i - 1),
-                    xerr=reach,
+                    xerr=reach(mean, low, high),
                     linestyle="none",
                     label=part if j == 0 else None,
-                    **style,
+                    color=line(i, part)["color"],
+                    marker="os^"[i],
+                    markersize=5,
+                    capsize=3,
                 )
+        pairs = [measure_in_words(cell) for cell in select(cells, part="total")]
         ax.axvline(0, color="#444444", linewidth=0.8)
         ax.set_yticks(range(len(pairs)), pairs)
         ax.invert_yaxis()
-        ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
-        ax.grid(visible=False, axis="y")
         ax.set_title(in_words(name, stored), fontsize=10)
         ax.set_xlabel("difference of the area × 1000, simultaneous 95 % intervals", fontsize=9)
         ax.legend(frameon=False, fontsize=8)

@@ -9,25 +9,26 @@ and its rounding to three digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from labelwise import Ensemble
 
 from ..files import read_npz, replacing, write_compressed_npz
-from .intervals import Cells, welch
+from .intervals import welch
 from .prediction_files import read_predictions
 from .published_tables import TABLE_1
-from .results_folder import Options, over_runs, plain, record, save_figure
+from .records import Record, over_runs, select
+from .results_folder import Options, record, save_figure
 from .scores import MEASURES, epistemic_in_float32, scores
 from .settings import DATA
 
-__all__ = ["COMPARED", "FLOAT32", "INSIDE", "QUANTITIES", "is_candidate", "run"]
+__all__ = ["COMPARED", "FLOAT32", "INSIDE", "QUANTITIES", "Quantity", "is_candidate", "run"]
 
 INSIDE = "fashion-mnist"
 OUTSIDE = DATA[INSIDE]
@@ -36,12 +37,42 @@ FLOAT32 = "variance, float32"
 are lost in rounding errors.
 """
 SCORES = (*MEASURES, FLOAT32)
-DIFFERENCES = {f"{a} − entropy": a for a in ("label-wise entropy", "variance", FLOAT32)}
-QUANTITIES = ("entropy", *DIFFERENCES)
-"""One level and three differences; the other levels follow."""
-COMPARED = tuple(
-    f"{name} | {q}" for name in OUTSIDE for q in QUANTITIES if q != "variance − entropy"
-)
+
+
+class Quantity(NamedTuple):
+    """An AUROC against a set, or by how much that of one measure exceeds that of another."""
+
+    set: str
+    measure: str
+    minus: str | None = None
+
+    @property
+    def rounding(self) -> float:
+        """Variance of rounding to three digits, of one number or of two."""
+        return 0.001**2 / 12 * (1 if self.minus is None else 2)
+
+    @property
+    def paper(self) -> float:
+        """What the paper's Table 1 has for it."""
+        row = TABLE_1[INSIDE][self.set]
+        level = row["variance" if self.measure == FLOAT32 else self.measure][0]
+        return level if self.minus is None else level - row[self.minus][0]
+
+    @property
+    def paper_sd(self) -> float | None:
+        """The paper's deviation of a level; it prints none of a difference."""
+        return None if self.minus else TABLE_1[INSIDE][self.set][self.measure][1]
+
+
+LEVELS = [Quantity(name, score) for name in OUTSIDE for score in SCORES]
+QUANTITIES = [
+    Quantity(name, score, None if score == "entropy" else "entropy")
+    for name in OUTSIDE
+    for score in ("entropy", "label-wise entropy", "variance", FLOAT32)
+]
+"""One level and three differences for each set; the other levels follow."""
+DIFFERENCES = [quantity for quantity in QUANTITIES if quantity.minus]
+COMPARED = [quantity for quantity in QUANTITIES if quantity.measure != "variance"]
 """What a training must have in common with the paper to be a candidate: the levels and the
 differences between measures, as published.
 """
@@ -49,10 +80,7 @@ SIZES = range(2, 16)
 SHUFFLES = 8
 RUNS = 5
 """Of the paper."""
-ROUNDING = 0.001**2 / 12
-"""Variance of rounding to three digits."""
-Aurocs = dict[tuple[str, str], float]
-"""(set, score or difference) -> AUROC or its difference."""
+Aurocs = dict[Quantity, float]
 
 
 def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
@@ -62,109 +90,125 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
     ``trainings`` are folders with ``run-0`` and so on; the ranks of their scores, all that an AUROC
     depends on, are stored run by run, so that runs of another machine can be added.
     """
-    folder = options.results / "fingerprint"
+    folder, own_name = options.results / "fingerprint", f"{INSIDE}-paper"
     for path in trainings:
         _store_ranks(path, folder / path.name)
-    runs = _stored_runs(options.results / f"{INSIDE}-paper")
-    if len(runs) < 2:
+    stored = _stored_runs(options.results / own_name)
+    if len(stored) < 2:
         raise FileNotFoundError(
             f"a comparison needs several runs of {INSIDE}-paper in {str(options.results)!r}; run "
             "`reproduce ood --runs 5`"
         )
-    each = [_aurocs({name: _scores(p) for name, p in of.items()}) for of in runs.values()]
     members = {
-        name: np.concatenate([of[name] for of in runs.values()]) for name in (INSIDE, *OUTSIDE)
+        name: np.concatenate([of[name] for of in stored.values()]) for name in (INSIDE, *OUTSIDE)
     }
-    sizes = by_members(members)
-    own = over_runs(each)
-    spread = {key: cell["sd"] for key, cell in own.items()}
-    names = sorted({path.parent.name for path in folder.glob("*/run-*.npz")})
-    others = {
-        name: {r: _from_ranks(path) for r, path in _numbered(folder / name, ".npz").items()}
-        for name in names
-    }
-    found = {f"{INSIDE}-paper": (own, len(runs))} | {
-        name: (over_runs(list(of.values())), len(of)) for name, of in others.items()
-    }
+    # training -> number of the run -> its AUROCs and their differences
+    runs = {own_name: {r: _aurocs(of) for r, of in stored.items()}}
+    for name in sorted({path.parent.name for path in folder.glob("*/run-*.npz")}):
+        paths = _numbered(folder / name, ".npz")
+        runs[name] = {r: _from_ranks(path) for r, path in paths.items()}
+    own = list(runs[own_name].values())
+    spread = {quantity: over_runs([of[quantity] for of in own])["sd"] for quantity in own[0]}
     candidates = [
         name
-        for name, of in others.items()
-        if is_candidate(plain(_distances(of[min(of)], spread, 1)))
+        for name, of in runs.items()
+        if name != own_name and is_candidate(_distances(of[min(of)], spread, 1))
     ]
-    own_gaps = _gaps(runs.keys(), each)
-    fresh = {}
-    for name in candidates:
-        seeds = sorted(others[name])[1:]  # without the run that made it a candidate
-        if len(seeds) > 1:
-            fresh[name] = _gaps(seeds, [others[name][r] for r in seeds])
+    # A candidate is judged without the run that made it one.
+    fresh = {name: {r: runs[name][r] for r in sorted(runs[name])[1:]} for name in candidates}
+    fresh = {name: of for name, of in fresh.items() if len(of) > 1}
     numbers = {
-        "paper": dict(_paper()),
-        "by members": {
-            (*key, str(size)): cell for size, cells in sizes.items() for key, cell in cells.items()
-        },
-        "distance by members": {
-            (*key, str(size)): z
-            for size in sizes
-            for key, z in _distance_of_size(sizes, size, len(members[INSIDE])).items()
-        },
-        "trainings": {
-            name: {"runs": n, **{" | ".join(key): cell["mean"] for key, cell in cells.items()}}
-            for name, (cells, n) in found.items()
-        },
-        "distance": {
-            name: _distances({k: c["mean"] for k, c in cells.items()}, spread, 1 / n)
-            for name, (cells, n) in found.items()
-        },
+        "paper": [
+            quantity._asdict() | {"value": quantity.paper} for quantity in LEVELS + DIFFERENCES
+        ],
+        "by members": by_members(members),
+        "trainings": _by_training(runs, spread),
         "candidates": candidates,
-        "ours − paper's": {f"{INSIDE}-paper": own_gaps, **fresh},
-        "candidate − protocol paper": {
-            name: _between(gaps, own_gaps) for name, gaps in fresh.items()
-        },
-        "entropies in float32, largest change": _change_in_float32(next(iter(runs.values()))),
+        "ours − paper's": [
+            gap
+            for name, of in ({own_name: runs[own_name]} | fresh).items()
+            for gap in _gaps(name, of)
+        ],
+        "candidate − protocol paper": [
+            difference
+            for name, of in fresh.items()
+            for difference in _between(name, list(of.values()), own)
+        ],
+        "entropies in float32, largest change": _change_in_float32(next(iter(stored.values()))),
     }
-    draw(
+    path = record(
+        "fingerprint",
+        "fingerprint",
         numbers,
-        record(
-            "fingerprint",
-            "fingerprint",
-            numbers,
-            options,
-            runs=len(runs),
-            members=len(members[INSIDE]),
-            shuffles=SHUFFLES,
-        ).with_suffix(".png"),
+        options,
+        runs=len(stored),
+        members=len(members[INSIDE]),
+        shuffles=SHUFFLES,
     )
+    draw(numbers, path.with_suffix(".png"))
     return numbers
 
 
-def is_candidate(distance: Mapping[str, float]) -> bool:
+def is_candidate(distances: Mapping[Quantity, float]) -> bool:
     """Whether every quantity is within two standard errors of the paper's."""
-    return all(abs(distance[key]) < 2 for key in COMPARED)
+    return all(abs(distances[quantity]) < 2 for quantity in COMPARED)
 
 
-def by_members(
-    members: Mapping[str, np.ndarray],
-) -> dict[int, dict[tuple[str, str], dict[str, float | None]]]:
-    """Size -> (set, quantity) -> mean over ensembles drawn from ``members`` (M, N, K), and
-    deviation between disjoint ones.
+def by_members(members: Mapping[str, np.ndarray]) -> list[Record]:
+    """For each number of members, each quantity: mean over ensembles drawn from ``members`` (M, N,
+    K), deviation between disjoint ones, and distance from the paper's.
+
+    All members together count as total / size ensembles; without two disjoint ones, the deviation
+    in the distance is that of the largest size with two.
     """
-    found = {}
+    found = []
     total = len(members[INSIDE])
+    spread: dict[Quantity, float] = {}
     for size in (size for size in SIZES if size <= total):
         dealt = [
-            [_aurocs({name: _scores(p[group]) for name, p in members.items()}) for group in groups]
+            [_aurocs({name: p[group] for name, p in members.items()}) for group in groups]
             for groups in _disjoint(total, size)
         ]
         values = {
-            key: np.array([[of[key] for of in groups] for groups in dealt]) for key in dealt[0][0]
+            quantity: np.array([[of[quantity] for of in groups] for groups in dealt])
+            for quantity in LEVELS + DIFFERENCES
         }
-        found[size] = {
-            key: {
-                "mean": float(x.mean()),
-                "sd": sqrt(x.var(axis=1, ddof=1).mean()) if x.shape[1] > 1 else None,
+        mean = {quantity: float(x.mean()) for quantity, x in values.items()}
+        several = len(dealt[0]) > 1
+        if several:
+            spread = {
+                quantity: sqrt(x.var(axis=1, ddof=1).mean()) for quantity, x in values.items()
             }
-            for key, x in values.items()
+        distances = _distances(mean, spread, size / total)
+        for quantity in values:
+            found.append(
+                quantity._asdict()
+                | {
+                    "members": size,
+                    "mean": mean[quantity],
+                    "sd": spread[quantity] if several else None,
+                    "distance": distances.get(quantity),
+                }
+            )
+    return found
+
+
+def _by_training(
+    runs: Mapping[str, Mapping[int, Aurocs]], spread: Mapping[Quantity, float]
+) -> list[Record]:
+    """The mean of each quantity over the runs of each training, and its distance from the
+    paper's.
+    """
+    found = []
+    for name, of in runs.items():
+        mean = {
+            quantity: fmean(each[quantity] for each in of.values())
+            for quantity in LEVELS + DIFFERENCES
         }
+        distances = _distances(mean, spread, 1 / len(of))
+        for quantity, value in mean.items():
+            about = {"training": name, "runs": len(of)} | quantity._asdict()
+            found.append(about | {"value": value, "distance": distances.get(quantity)})
     return found
 
 
@@ -186,18 +230,19 @@ def _scores(probs: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _aurocs(of: Mapping[str, Mapping[str, np.ndarray]]) -> Aurocs:
-    """Levels and differences for each out-of-distribution set."""
+def _aurocs(probs: Mapping[str, np.ndarray]) -> Aurocs:
+    """Levels and differences for each out-of-distribution set, from probabilities (M, N, K)."""
+    return _from_scores({name: _scores(p) for name, p in probs.items()})
+
+
+def _from_scores(of: Mapping[str, Mapping[str, np.ndarray]]) -> Aurocs:
     found = {
-        (name, score): _auroc(of[INSIDE][score], of[name][score])
-        for name in OUTSIDE
-        for score in SCORES
+        level: _auroc(of[INSIDE][level.measure], of[level.set][level.measure]) for level in LEVELS
     }
-    return found | {
-        (name, text): found[name, a] - found[name, "entropy"]
-        for name in OUTSIDE
-        for text, a in DIFFERENCES.items()
-    }
+    for quantity in DIFFERENCES:
+        other = found[Quantity(quantity.set, "entropy")]
+        found[quantity] = found[Quantity(quantity.set, quantity.measure)] - other
+    return found
 
 
 def _auroc(inside: np.ndarray, outside: np.ndarray) -> float:
@@ -210,52 +255,22 @@ def _auroc(inside: np.ndarray, outside: np.ndarray) -> float:
     return float(below / 2 / len(inside))
 
 
-def _paper() -> Iterator[tuple[tuple[str, str], float]]:
-    for name in OUTSIDE:
-        levels = {
-            score: TABLE_1[INSIDE][name]["variance" if score == FLOAT32 else score][0]
-            for score in SCORES
-        }
-        yield from (((name, score), level) for score, level in levels.items())
-        yield from (
-            ((name, text), levels[a] - levels["entropy"]) for text, a in DIFFERENCES.items()
-        )
-
-
 def _distances(
-    values: Mapping[tuple[str, str], float], spread: Mapping[tuple[str, str], float], share: float
+    values: Mapping[Quantity, float], spread: Mapping[Quantity, float], share: float
 ) -> Aurocs:
-    """(set, quantity) -> (ours − paper's) in standard errors; ``share`` times the variance between
-    ensembles is that of our mean.
+    """(ours − paper's) in standard errors; ``share`` times the variance between ensembles is that
+    of our mean.
     """
-    theirs, found = dict(_paper()), {}
-    for name in OUTSIDE:
-        for quantity in QUANTITIES:
-            level = quantity in MEASURES
-            variance = spread[name, quantity] ** 2
-            of_mean = (
-                TABLE_1[INSIDE][name][quantity][1] ** 2 / (RUNS - 1) if level else variance / RUNS
-            )  # n in the denominator
-            paper = of_mean + ROUNDING * (1 if level else 2)
-            found[name, quantity] = (values[name, quantity] - theirs[name, quantity]) / sqrt(
-                variance * share + paper
-            )
+    found = {}
+    for quantity in QUANTITIES:
+        variance = spread[quantity] ** 2
+        if quantity.paper_sd is None:
+            of_paper = variance / RUNS  # it prints none: taken to vary like ours
+        else:
+            of_paper = quantity.paper_sd**2 / (RUNS - 1)  # n in its denominator
+        error = sqrt(variance * share + of_paper + quantity.rounding)
+        found[quantity] = (values[quantity] - quantity.paper) / error
     return found
-
-
-def _distance_of_size(sizes: Mapping[int, Any], size: int, total: int) -> Aurocs:
-    """All members together count as total / size ensembles; without two disjoint ones, the
-    deviation is that of the largest size with two.
-    """
-    spread = {
-        key: next(
-            sizes[m][key]["sd"] for m in range(size, 1, -1) if sizes[m][key]["sd"] is not None
-        )
-        for key in sizes[size]
-    }
-    return _distances(
-        {key: cell["mean"] for key, cell in sizes[size].items()}, spread, size / total
-    )
 
 
 def _numbered(folder: Path, suffix: str = "") -> dict[int, Path]:
@@ -317,50 +332,39 @@ def _from_ranks(path: Path) -> Aurocs:
             f"{str(path)!r} must hold ranks of {', '.join(SCORES)}; it holds "
             f"{', '.join(stored) or 'none'}"
         )
-    parts = dict(
-        zip(
-            (INSIDE, *OUTSIDE),
-            np.split(np.arange(len(stored["entropy"])), 1 + len(OUTSIDE)),
-            strict=True,
-        )
-    )
-    return _aurocs(
-        {name: {score: stored[score][part] for score in SCORES} for name, part in parts.items()}
+    sets = (INSIDE, *OUTSIDE)
+    parts = {score: np.split(ranks, len(sets)) for score, ranks in stored.items()}
+    return _from_scores(
+        {name: {score: parts[score][i] for score in SCORES} for i, name in enumerate(sets)}
     )
 
 
-def _gaps(seeds: Iterable[int], runs: Sequence[Aurocs]) -> dict[str, Any]:
+def _gaps(training: str, runs: Mapping[int, Aurocs]) -> Iterator[Record]:
     """Ours − paper's with intervals for all quantities together.
 
     The paper prints no deviation of a difference between measures: there its runs are taken to vary
     like these.
     """
-    theirs, gaps = dict(_paper()), dict[str, Cells]()
-    for text in COMPARED:
-        name, quantity = text.split(" | ")
-        level = quantity in MEASURES
-        printed = theirs[name, quantity], TABLE_1[INSIDE][name][quantity][1] if level else None
-        values = [of[name, quantity] for of in runs]
-        gaps[text] = {
-            **welch(
-                values,
-                printed,
-                family=len(COMPARED),
-                count=RUNS,
-                rounding=ROUNDING * (1 if level else 2),
-            ),
-            "runs": values,
-        }
-    return {"seeds": list(seeds), **gaps}
+    for quantity in COMPARED:
+        values = [of[quantity] for of in runs.values()]
+        gap = welch(
+            values,
+            (quantity.paper, quantity.paper_sd),
+            family=len(COMPARED),
+            count=RUNS,
+            rounding=quantity.rounding,
+        )
+        about = {"training": training, "seeds": list(runs)} | quantity._asdict()
+        yield about | gap | {"runs": values}
 
 
-def _between(gaps: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Cells]:
+def _between(training: str, fresh: Sequence[Aurocs], own: Sequence[Aurocs]) -> Iterator[Record]:
     """The differences between two trainings of ours, with intervals for all quantities together."""
-    runs = {key: (gaps[key]["runs"], others[key]["runs"]) for key in COMPARED}
-    return {
-        key: welch(a, (fmean(b), pstdev(b)), family=len(COMPARED), count=len(b))
-        for key, (a, b) in runs.items()
-    }
+    for quantity in COMPARED:
+        ours, others = ([of[quantity] for of in runs] for runs in (fresh, own))
+        printed = fmean(others), pstdev(others)
+        difference = welch(ours, printed, family=len(COMPARED), count=len(others))
+        yield {"training": training} | quantity._asdict() | difference
 
 
 def _change_in_float32(sets: Mapping[str, np.ndarray]) -> float:
@@ -380,39 +384,39 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     """
     from ..plotting import line, pyplot, tidy
 
-    rows = (
-        ("entropy", "variance"),
-        ("label-wise entropy − entropy",),
-        ("variance − entropy", f"{FLOAT32} − entropy"),
+    rows: tuple[list[tuple[str, str | None]], ...] = (
+        [("entropy", None), ("variance", None)],
+        [("label-wise entropy", "entropy")],
+        [("variance", "entropy"), (FLOAT32, "entropy")],
     )
     figure, axes = pyplot().subplots(
         3, len(OUTSIDE), figsize=(8.4, 7.6), layout="constrained", sharex=True
     )
-    sizes = sorted({int(key[2]) for key in numbers["by members"]})
     for j, name in enumerate(OUTSIDE):
         for row, quantities in enumerate(rows):
             ax = axes[row, j]
             tidy(ax)
-            for i, quantity in enumerate(quantities):
-                cells = [numbers["by members"][name, quantity, str(size)] for size in sizes]
-                mean, sd = (
-                    np.array([cell[key] for cell in cells], dtype=float) for key in ("mean", "sd")
-                )
+            for i, (measure, minus) in enumerate(quantities):
+                quantity = Quantity(name, measure, minus)
+                cells = select(numbers["by members"], **quantity._asdict())
+                sizes = [cell["members"] for cell in cells]
+                mean = np.array([cell["mean"] for cell in cells], dtype=float)
+                sd = np.array([cell["sd"] for cell in cells], dtype=float)
                 style = line(i)
-                ax.plot(sizes, mean, label=quantity, marker="o", markersize=3, **style)
+                label = f"{measure} − {minus}" if minus else measure
+                ax.plot(sizes, mean, label=label, marker="o", markersize=3, **style)
                 ax.fill_between(
                     sizes, mean - sd, mean + sd, color=style["color"], alpha=0.15, linewidth=0
                 )
-                theirs, reach = numbers["paper"][name, quantity], 0.001 if row else 0.0005
                 if i == 0 or row == 0:
-                    label = "paper (as rounded)" if i == 0 else None
+                    reach = 0.001 if row else 0.0005
                     ax.axhspan(
-                        theirs - reach,
-                        theirs + reach,
+                        quantity.paper - reach,
+                        quantity.paper + reach,
                         color="#777777",
                         alpha=0.3 if row else 0.6,
                         linewidth=0,
-                        label=label,
+                        label="paper (as rounded)" if i == 0 else None,
                     )
             ax.axvline(5, color="#999999", linewidth=0.8, linestyle=":")
             if j == 0:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .fingerprint import COMPARED, INSIDE
+from ..pages import interval, number, table
+from ..text import counted
+from .fingerprint import COMPARED, FLOAT32, INSIDE, Quantity
 from .intervals import excludes_zero
 from .missing import TRAININGS
-from .provenance import TITLES, Results, in_words, markdown, not_run
-from .tables import interval, number, runs_word
+from .provenance import TITLES, Results, in_words, not_run
+from .records import Record, distinct, pick, select
+from .tables import measure_in_words
 
 __all__ = ["gap_to_the_paper", "training_in_words"]
+
+LEVELS = [quantity for quantity in COMPARED if quantity.minus is None]
+DIFFERENCES = [quantity for quantity in COMPARED if quantity.minus]
 
 
 def gap_to_the_paper(folder: Results) -> Iterator[str]:
@@ -23,32 +29,44 @@ def gap_to_the_paper(folder: Results) -> Iterator[str]:
         yield not_run("fingerprint")
         return
     numbers = stored["numbers"]
-    by, distance = numbers["by members"], numbers["distance by members"]
-    worst = {
-        size: max(abs(distance[f"{key} | {size}"]) for key in COMPARED)
-        for size in dict.fromkeys(key.split(" | ")[2] for key in distance)
-    }
-    best = min(worst, key=lambda size: worst[size])
-    precise = [key for key in COMPARED if "−" in key]
-    fit = [size for size in worst if all(abs(distance[f"{key} | {size}"]) < 2 for key in precise)]
-    alone = (
-        f"The differences alone are within two standard errors with {' or '.join(fit)} members."
-        if fit
-        else "The differences alone fit no size either."
-    )
-    ten = [
-        f"{number(by[f'{key} | 10']['mean'], 4)} (paper {number(numbers['paper'][key], 3)})"
-        for key in precise
-        if key.startswith("kmnist")
-    ]
     yield folder.figure(
         "fingerprint",
         "fingerprint.png",
         "AUROC and differences between measures by the number of members",
     )
+    yield _sizes(numbers["by members"], stored["about"]["members"])
+    yield _arithmetic(numbers)
+    yield from _trainings(numbers)
+
+
+def _of(records: list[Record], quantity: Quantity, **fields: Any) -> Record:
+    return pick(records, **quantity._asdict(), **fields)
+
+
+def _farthest(records: list[Record], quantities: list[Quantity]) -> float:
+    """The largest distance from the paper's, in standard errors."""
+    return max(abs(float(_of(records, quantity)["distance"])) for quantity in quantities)
+
+
+def _sizes(by_members: list[Record], total: int) -> str:
+    """Whether a number of members has the paper's levels and differences."""
+    of_size = {size: select(by_members, members=size) for size in distinct(by_members, "members")}
+    worst = {size: _farthest(cells, COMPARED) for size, cells in of_size.items()}
+    best = min(worst, key=lambda size: worst[size])
+    fit = [str(size) for size, cells in of_size.items() if _farthest(cells, DIFFERENCES) < 2]
+    alone = "The differences alone fit no size either."
+    if fit:
+        alone = (
+            f"The differences alone are within two standard errors with {' or '.join(fit)} members."
+        )
+    ten = [
+        f"{number(_of(of_size[10], quantity)['mean'], 4)} (paper {number(quantity.paper, 3)})"
+        for quantity in DIFFERENCES
+        if quantity.set == "kmnist"
+    ]
     neither = "No size fits both; the least bad" if worst[best] >= 2 else "The best size"
-    yield (
-        f"Ensembles drawn from our {stored['about']['members']} members, 2 to 15 at a time. An "
+    return (
+        f"Ensembles drawn from our {total} members, 2 to 15 at a time. An "
         "earlier version of this page said that the paper's levels "
         "are those of ten members: **withdrawn**, because the differences between the measures, "
         "which are far more precise, are others: "
@@ -56,27 +74,32 @@ def gap_to_the_paper(folder: Results) -> Iterator[str]:
         f"entropy, computed like the published code, {ten[1]}. "
         f"{neither}, {best}, is {worst[best]:.1f} standard errors away in one quantity. {alone}\n"
     )
-    own, far = (
-        numbers["trainings"]["fashion-mnist-paper"],
-        numbers["distance"]["fashion-mnist-paper"],
-    )
-    yield (
+
+
+def _arithmetic(numbers: dict[str, Any]) -> str:
+    """What single precision does to the variance."""
+    own = select(numbers["trainings"], training=f"{INSIDE}-paper")
+    moved = []
+    for name in ("mnist", "kmnist"):
+        exact, single = (Quantity(name, m, "entropy") for m in ("variance", FLOAT32))
+        moved.append(
+            f"from {number(_of(own, exact)['value'], 4)} to {number(_of(own, single)['value'], 4)} "
+            f"on {TITLES[name]} (paper {number(exact.paper, 3)})"
+        )
+
+    def away(measure: str, minus: str | None) -> str:
+        quantities = [Quantity(name, measure, minus) for name in ("mnist", "kmnist")]
+        return " and ".join(number(_of(own, each)["distance"], 1) for each in quantities)
+
+    return (
         "The published code computes the variance's EU in single precision, p (p − mean), where "
         "small values drown in rounding errors. On our "
-        "predictions that alone moves variance − entropy from "
-        f"{number(own['mnist | variance − entropy'], 4)} to "
-        f"{number(own['mnist | variance, float32 − entropy'], 4)} on MNIST (paper "
-        f"{number(numbers['paper']['mnist | variance − entropy'], 3)}) and from "
-        f"{number(own['kmnist | variance − entropy'], 4)} to "
-        f"{number(own['kmnist | variance, float32 − entropy'], 4)} on KMNIST (paper "
-        f"{number(numbers['paper']['kmnist | variance − entropy'], 3)}), and the two entropies by "
-        f"less than {numbers['entropies in float32, largest change']:.0e}. "
+        f"predictions that alone moves variance − entropy {' and '.join(moved)}, and the two "
+        f"entropies by less than {numbers['entropies in float32, largest change']:.0e}. "
         "In standard errors from the paper's: variance − entropy "
-        f"{_from_to(far, 'variance − entropy')} without and "
-        f"{_from_to(far, 'variance, float32 − entropy')} with it (MNIST, KMNIST); the levels stay "
-        f"{_from_to(far, 'entropy')}.\n"
+        f"{away('variance', 'entropy')} without and {away(FLOAT32, 'entropy')} with it (MNIST, "
+        f"KMNIST); the levels stay {away('entropy', None)}.\n"
     )
-    yield from _trainings(numbers)
 
 
 def _trainings(numbers: dict[str, Any]) -> Iterator[str]:
@@ -89,28 +112,24 @@ def _trainings(numbers: dict[str, Any]) -> Iterator[str]:
     )
     short = {
         "entropy": "level",
-        "label-wise entropy − entropy": "label-wise − entropy",
-        "variance, float32 − entropy": "variance − entropy",
+        "label-wise entropy": "label-wise − entropy",
+        FLOAT32: "variance − entropy",
     }
-    columns = [
-        "training",
-        *(
-            f"{TITLES[name]} {short[quantity]}"
-            for name, quantity in (key.split(" | ") for key in COMPARED)
-        ),
-        "largest",
-    ]
-    rows, level_fits = [], []
-    for name in sorted(numbers["distance"], key=_order):
-        cells = numbers["distance"][name]
-        of, words = (
-            [cells[key] for key in COMPARED],
-            training_in_words(name, numbers["trainings"][name]["runs"]),
-        )
-        rows.append([words, *(number(z, 1) for z in of), f"{max(map(abs, of)):.1f}"])
-        level_fits += [words] * all(abs(cells[key]) < 2 for key in COMPARED if "−" not in key)
-    yield markdown(columns, rows) + "\n"
-    if any("sgd" in name for name in numbers["distance"]):
+    columns = [f"{TITLES[quantity.set]} {short[quantity.measure]}" for quantity in COMPARED]
+    names = distinct(numbers["trainings"], "training")
+    known = [f"{INSIDE}-paper", *TRAININGS]
+    names.sort(key=lambda name: known.index(name) if name in known else len(known))
+    rows, level_fits, largest = [], [], {}
+    for name in names:
+        cells = select(numbers["trainings"], training=name)
+        words = training_in_words(name, cells[0]["runs"])
+        largest[words] = f"{_farthest(cells, COMPARED):.1f}"
+        distances = [number(_of(cells, quantity)["distance"], 1) for quantity in COMPARED]
+        rows.append([words, *distances, largest[words]])
+        if _farthest(cells, LEVELS) < 2:
+            level_fits.append(words)
+    yield table(["training", *columns, "largest"], rows)
+    if any("sgd" in name for name in names):
         yield (
             "SGD is a suspect because a published script, `arc_ood/train.py`, has a branch for "
             "FashionMNIST with exactly this rate (0.1), momentum (0.9), "
@@ -124,16 +143,13 @@ def _trainings(numbers: dict[str, Any]) -> Iterator[str]:
         for name in numbers["candidates"]:
             yield from _candidate(name, numbers)
         return
-    closest = min(rows, key=lambda row: float(row[-1]))
-    levels = (
-        f" The levels alone are within two standard errors for {'; '.join(level_fits)}."
-        if level_fits
-        else ""
-    )
+    closest = min(largest, key=lambda words: float(largest[words]))
+    levels = ""
+    if level_fits:
+        levels = f" The levels alone are within two standard errors for {'; '.join(level_fits)}."
     yield (
         "None of them is within two standard errors in every quantity: the gap is **unexplained**. "
-        "The closest is "
-        f"{closest[0]}, with a largest distance of {closest[-1]}.{levels}\n"
+        f"The closest is {closest}, with a largest distance of {largest[closest]}.{levels}\n"
     )
 
 
@@ -144,61 +160,58 @@ def _candidate(name: str, numbers: dict[str, Any]) -> Iterator[str]:
         f"The first run of *{words}* is within two standard errors in every quantity: a candidate, "
         "because it was chosen by that."
     )
-    fresh, own = (numbers["ours − paper's"].get(key) for key in (name, "fashion-mnist-paper"))
-    if fresh is None or own is None:
+    own = select(numbers["ours − paper's"], training=f"{INSIDE}-paper")
+    fresh = select(numbers["ours − paper's"], training=name)
+    if not fresh or not own:
         yield (
             "It is not an explanation until fresh runs confirm it, and one run leaves much room in "
             "the levels.\n"
         )
         return
-    runs = f"{len(fresh['seeds'])} fresh runs"
+    runs = f"{len(fresh[0]['seeds'])} fresh runs"
     yield (
         f"Its {runs}, without that one; brackets are intervals for all {len(COMPARED)} quantities "
         "together:\n"
     )
     rows = []
-    for key in COMPARED:
-        of, quantity = key.split(" | ")
-        digits = 4 if "−" in quantity else 3
+    for quantity in COMPARED:
+        digits = 4 if quantity.minus else 3
         rows.append(
             [
-                f"{TITLES[of]}: {quantity}",
-                number(numbers["paper"][key], 3),
-                *(interval(cells[key], digits) for cells in (own, fresh)),
+                f"{TITLES[quantity.set]}: {measure_in_words(quantity._asdict())}",
+                number(quantity.paper, 3),
+                interval(_of(own, quantity), digits),
+                interval(_of(fresh, quantity), digits),
             ]
         )
-    yield (
-        markdown(
-            [
-                "",
-                "paper",
-                f"protocol “paper” − paper's, {runs_word(len(own['seeds']))}",
-                f"*{words}* − paper's, {runs}",
-            ],
-            rows,
-        )
-        + "\n"
+    own_runs = counted(len(own[0]["seeds"]), "run")
+    yield table(
+        [
+            "",
+            "paper",
+            f"protocol “paper” − paper's, {own_runs}",
+            f"*{words}* − paper's, {runs}",
+        ],
+        rows,
     )
-    against = [key for key in COMPARED if excludes_zero(fresh[key])]
+    against = [_in_words(gap) for gap in fresh if excludes_zero(gap)]
     if against:
-        yield f"The fresh runs **refute** it, in {_list(against)}: the gap is **unexplained**.\n"
+        yield (
+            f"The fresh runs **refute** it, in {', '.join(against)}: the gap is **unexplained**.\n"
+        )
         return
     room = ", ".join(
-        f"{number(fresh[key]['high'] - fresh[key]['mean'], 3)} in {TITLES[key.split(' | ')[0]]}'s"
-        for key in COMPARED
-        if "−" not in key
+        f"{number(gap['high'] - gap['mean'], 3)} in {TITLES[gap['set']]}'s"
+        for gap in select(fresh, minus=None)
     )
-    between = numbers["candidate − protocol paper"][name]
     apart = [
-        f"{_list([key])} {interval(between[key], 4)}"
-        for key in COMPARED
-        if excludes_zero(between[key])
+        f"{_in_words(difference)} {interval(difference, 4)}"
+        for difference in select(numbers["candidate − protocol paper"], training=name)
+        if excludes_zero(difference)
     ]
-    differs = (
-        f"It differs from protocol “paper” in {'; '.join(apart)}."
-        if apart
-        else "Nor does it clearly differ from protocol “paper” in any."
-    )
+    differs = "Nor does it clearly differ from protocol “paper” in any."
+    if apart:
+        differs = f"It differs from protocol “paper” in {'; '.join(apart)}."
     yield (
         f"The fresh runs do **not refute** it in any quantity, but {runs} would miss a gap of up "
         f"to {room} level. {differs} So this training is "
@@ -207,13 +220,8 @@ def _candidate(name: str, numbers: dict[str, Any]) -> Iterator[str]:
     )
 
 
-def _order(name: str) -> int:
-    """Protocol “paper” first, then as the trainings are listed."""
-    return (
-        [f"{INSIDE}-paper", *TRAININGS].index(name)
-        if name in TRAININGS or name == f"{INSIDE}-paper"
-        else len(TRAININGS) + 1
-    )
+def _in_words(record: Record) -> str:
+    return f"{TITLES[record['set']]} {measure_in_words(record)}"
 
 
 def training_in_words(name: str, runs: int | None = None) -> str:
@@ -222,20 +230,8 @@ def training_in_words(name: str, runs: int | None = None) -> str:
     >>> training_in_words("fashion-mnist-paper-batch_size=64", 1)
     'batches of 64, 1 run'
     """
-    words = (
-        TRAININGS[name][0]
-        if name in TRAININGS
-        else in_words(name, {"about": {"runs": 1}}, with_data=False).removesuffix(", 1 run")
-    )
-    return words if runs is None else f"{words}, {runs_word(runs)}"
-
-
-def _list(keys: list[str]) -> str:
-    """Quantities in words."""
-    return ", ".join(
-        f"{TITLES[name]} {quantity}" for name, quantity in (key.split(" | ") for key in keys)
-    )
-
-
-def _from_to(distance: dict[str, float], quantity: str) -> str:
-    return " and ".join(number(distance[f"{name} | {quantity}"], 1) for name in ("mnist", "kmnist"))
+    if name in TRAININGS:
+        words = TRAININGS[name][0]
+    else:
+        words = in_words(name, {"about": {"runs": 1}}, with_data=False).removesuffix(", 1 run")
+    return words if runs is None else f"{words}, {counted(runs, 'run')}"

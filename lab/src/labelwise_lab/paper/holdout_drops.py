@@ -56,15 +56,16 @@ class Drops:
         reduction; where the selected class does not have the largest one, it is larger than the
         selected one's.
         """
-        made = {}
+        columns = {}
         for kind in KINDS:
-            own, others = self.of_selected(self.drop(kind)), self.of_others(self.drop(kind))
-            made[kind] = {
-                "selected": own,
+            drop = self.drop(kind)
+            others = self.of_others(drop)
+            columns[kind] = {
+                "selected": self.of_selected(drop),
                 "others": others.mean(axis=1),
                 "next highest": others.max(axis=1),
             }
-        return made
+        return columns
 
     def largest(self, kind: str) -> int:
         """In how many runs the selected class has the largest drop of all."""
@@ -90,48 +91,28 @@ def drops(before: Any, after: Any, *, selected: Any = None) -> Drops:
     >>> d.largest("relative"), d.rises
     (1, (1, 2))
     """
-    given = [np.asarray(x, dtype=float) for x in (before, after)]
-    if given[0].ndim not in (2, 3) or given[0].shape != given[1].shape:
+    given = {"before": np.asarray(before, float), "after": np.asarray(after, float)}
+    shapes = [x.shape for x in given.values()]
+    if shapes[0] != shapes[1] or len(shapes[0]) not in (2, 3) or shapes[0][-1] < 2:
         raise ValueError(
             "`before` and `after` must have the same shape, (runs, instances, classes) or (runs, "
-            "classes); "
-            f"got {given[0].shape} and {given[1].shape}"
+            f"classes), with at least 2 classes; got {shapes[0]} and {shapes[1]}"
         )
-    if given[0].shape[-1] < 2:
-        raise ValueError(
-            "`before` and `after` must have at least 2 classes, to compare one with the others; "
-            f"got shape {given[0].shape}"
-        )
-    if not given[0].size:
-        raise ValueError(
-            "`before` and `after` must have at least one run and one instance; got shape "
-            f"{given[0].shape}"
-        )
-    for name, x in zip(("before", "after"), given, strict=True):
+    means = []
+    for name, x in given.items():
         if not np.isfinite(x).all():
             raise ValueError(
                 f"`{name}` must be finite; {np.sum(~np.isfinite(x)):,} of {x.size:,} values are not"
             )
-    means = [x.mean(axis=1) if x.ndim == 3 else x for x in given]
+        means.append(x.mean(axis=1) if x.ndim == 3 else x)
     if means[0].min() <= 0:
-        r, k = (int(i[0]) for i in np.nonzero(means[0] <= 0))
+        r, k = np.argwhere(means[0] <= 0)[0]
         raise ValueError(
             "the mean of `before` must be positive for every run and class, since drops are "
-            f"relative to it; it is {means[0][r, k]:g} for "
-            f"run {r}, class {k}. Epistemic uncertainty is 0 if all members agree, as a single one "
-            "does"
+            f"relative to it; it is {means[0][r, k]:g} for run {r}, class {k}. Epistemic "
+            "uncertainty is 0 if all members agree, as a single one does"
         )
     chosen = means[0].argmax(axis=1) if selected is None else np.asarray(selected)
-    if (
-        chosen.shape != (len(means[0]),)
-        or chosen.dtype.kind not in "iu"
-        or chosen.min() < 0
-        or chosen.max() >= means[0].shape[1]
-    ):
-        raise ValueError(
-            f"`selected` must be one class for each of the {len(means[0])} runs, 0 to "
-            f"{means[0].shape[1] - 1}; got {selected!r}"
-        )
     return Drops(means[0], means[1], chosen)
 
 
@@ -177,11 +158,13 @@ def excess(d: Drops, *, rng: int | np.random.Generator = 0, n_bootstrap: int = 5
     beyond = int(np.sum(d.of_selected(d.before) > d.of_others(d.before).max(axis=1)))
     if n == 1:
         return Excess(Estimate(float(found[0])), Estimate(float(found[1])), beyond)
-    few = n <= ENUMERATED
-    drawn = np.random.default_rng(rng).integers(n, size=(n_bootstrap, n))
-    resamples = np.array(list(itertools.product(range(n), repeat=n))) if few else drawn
+    method = f"Student's t, bootstrap over {n} runs"
+    if n <= ENUMERATED:
+        resamples = np.array(list(itertools.product(range(n), repeat=n)))
+        method += ", all resamples"
+    else:
+        resamples = np.random.default_rng(rng).integers(n, size=(n_bootstrap, n))
     counts = np.stack([(resamples == r).sum(axis=1) for r in range(n)], axis=1)
-    method = f"Student's t, bootstrap over {n} runs" + ", all resamples" * few
     half = t_quantile(n - 1, 0.95) * bootstrap_error(_line(d, counts).T, n)
     share, over = (
         Estimate(float(x), float(x - h), float(x + h), 0.95, method)
@@ -198,23 +181,22 @@ def _line(d: Drops, counts: np.ndarray) -> np.ndarray:
     does not drop.
     """
     levels, falls = d.of_others(d.before), d.of_others(d.drop("absolute"))
-    lowest, highest = (
-        np.where(counts > 0, z, w)
-        for z, w in ((levels.min(axis=1), np.inf), (levels.max(axis=1), -np.inf))
-    )
-    x, y = levels - levels.mean(), falls - falls.mean()  # sums of squares lose fewer digits
+    # Of the runs that are not in a resample, no level counts.
+    lowest = np.where(counts > 0, levels.min(axis=1), np.inf).min(axis=1)
+    highest = np.where(counts > 0, levels.max(axis=1), -np.inf).max(axis=1)
     n = counts.sum(axis=1)
-    cases = n * x.shape[1]
-    mean_x, mean_y, squares, products = (
-        counts @ z.sum(axis=1) / cases for z in (x, y, x * x, x * y)
-    )
-    spread = np.where(lowest.min(axis=1) < highest.max(axis=1), squares - mean_x**2, np.nan)
-    at, observed = (
-        counts @ d.of_selected(z) / n for z in (d.before - levels.mean(), d.drop("absolute"))
-    )
-    predicted = (
-        falls.mean() + mean_y + (products - mean_x * mean_y) / spread * (at - mean_x)
-    )  # on average over the runs
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        """Over all other classes of the runs of each resample."""
+        return np.asarray(counts @ values.sum(axis=1) / (n * values.shape[1]))
+
+    # Centered, because sums of squares then lose fewer digits.
+    x, y = levels - levels.mean(), falls - falls.mean()
+    variance = np.where(lowest < highest, mean(x * x) - mean(x) ** 2, np.nan)
+    slope = (mean(x * y) - mean(x) * mean(y)) / variance
+    at = counts @ (d.of_selected(d.before) - levels.mean()) / n
+    observed = counts @ d.of_selected(d.drop("absolute")) / n
+    predicted = falls.mean() + mean(y) + slope * (at - mean(x))
     return np.stack([predicted / np.where(observed != 0, observed, np.nan), observed - predicted])
 
 

@@ -13,9 +13,18 @@ import numpy as np
 from ..files import read_npz
 from .holdout_drops import Drops, drops, excess, log_ratios
 from .holdout_runs import GRID, Runs
-from .results_folder import over_runs, save_figure
+from .records import Record, estimate, over_runs
+from .results_folder import save_figure
 
-__all__ = ["SAME_CLASS", "draw", "numbers_of", "published", "smallest_detectable", "table_of"]
+__all__ = [
+    "SAME_CLASS",
+    "draw",
+    "effect_in_words",
+    "numbers_of",
+    "published",
+    "smallest_detectable",
+    "table_of",
+]
 
 # arm -> the arm it is compared with; the class compared is that of the arm
 CONTROLS = {
@@ -23,9 +32,10 @@ CONTROLS = {
     "swap-constant": "no-swap-constant",
 }
 
-SAME_CLASS = "swap − no-swap, same class by both rules"
-"""The effect in the runs in which the text's rule, the mean over a class's own instances, selects
-the same class as the code's.
+SAME_CLASS, OTHER_HALF = "same class by both rules", "other half"
+"""Effects in some of the runs: those in which the text's rule, the mean over a class's own
+instances, selects the same class as the code's; and those in which both halves of the test set
+select the same class, judged on the half on which it was not selected.
 """
 
 
@@ -37,56 +47,55 @@ def numbers_of(runs: Runs) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "selected": of["swap label"][runs.rows("swap label")].astype(int),
         "same class on half of the test set": runs.same_label("half"),
-        "same class by mean over own instances": runs.same_label(
-            "own"
-        ),  # as the paper's text has it
-        "accuracy": {
-            name: over_runs(of[f"{name} accuracy"][runs.rows(f"{name} accuracy")])
+        # as the paper's text has it
+        "same class by mean over own instances": runs.same_label("own"),
+        "accuracy": [
+            {"arm": name} | over_runs(of[f"{name} accuracy"][runs.rows(f"{name} accuracy")])
             for name in ("before", *runs.arms)
-        },
+        ],
         "table": {},
-        "effect": {},
-        "effect on other classes": {},
+        "effect": [],
+        "effect on other classes": [],
     }
     for name in runs.arms:
         rows = runs.rows("before", name)
-        found = drops(
-            of["before"][rows], of[name][rows], selected=of[f"{name} label"][rows].astype(int)
-        )
+        labels = of[f"{name} label"][rows].astype(int)
+        found = drops(of["before"][rows], of[name][rows], selected=labels)
         numbers["table"][name] = {"runs": len(rows), **table_of(found)}
-    for name, control in CONTROLS.items():
-        if name in runs.arms and control in runs.arms:
-            rows = runs.rows(name, control)
-            after, without, label = (
-                of[name][rows],
-                of[control][rows],
-                of[f"{name} label"][rows].astype(int),
-            )
-            numbers["effect"][f"{name} − {control}"] = effect(log_ratios(after, without, label))
-            others = [
-                np.delete(np.log(a) - np.log(c), k).mean()
-                for a, c, k in zip(after, without, label, strict=True)
-            ]
-            numbers["effect on other classes"][f"{name} − {control}"] = effect(np.array(others))
-    rows = runs.rows("swap", "no-swap", "own label")
-    rows = rows[of["own label"][rows] == of["swap label"][rows]] if len(rows) else rows
-    if len(rows):
-        label = of["swap label"][rows].astype(int)
-        numbers["effect"][SAME_CLASS] = effect(
-            log_ratios(of["swap"][rows], of["no-swap"][rows], label)
-        )
-    # Selected on one half of the test set and judged on the other, in the runs in which both halves
-    # select the same class.
-    rows = runs.rows("swap other half", "no-swap other half")
-    rows = rows[of["half label"][rows] == of["swap label"][rows]] if len(rows) else rows
-    if len(rows):
-        label = of["half label"][rows].astype(int)
-        values = log_ratios(of["swap other half"][rows], of["no-swap other half"][rows], label)
-        numbers["effect"]["swap − no-swap, other half"] = effect(values)
+    for arm, control in CONTROLS.items():
+        if arm in runs.arms and control in runs.arms:
+            rows = runs.rows(arm, control)
+            labels = of[f"{arm} label"][rows].astype(int)
+            logs = np.log(of[arm][rows]) - np.log(of[control][rows])
+            own = logs[np.arange(len(rows)), labels]
+            others = [np.delete(row, k).mean() for row, k in zip(logs, labels, strict=True)]
+            about = {"arm": arm, "control": control, "among": None}
+            numbers["effect"].append(about | effect(own))
+            numbers["effect on other classes"].append(about | effect(np.array(others)))
+    for among, rule, suffix in ((SAME_CLASS, "own", ""), (OTHER_HALF, "half", " other half")):
+        swap, control = f"swap{suffix}", f"no-swap{suffix}"
+        rows = runs.rows(swap, control, f"{rule} label")
+        if len(rows):
+            rows = rows[of[f"{rule} label"][rows] == of["swap label"][rows]]
+        if len(rows):
+            labels = of["swap label"][rows].astype(int)
+            about = {"arm": "swap", "control": "no-swap", "among": among}
+            values = log_ratios(of[swap][rows], of[control][rows], labels)
+            numbers["effect"].append(about | effect(values))
     return numbers
 
 
-def effect(values: np.ndarray) -> dict[str, Any]:
+def effect_in_words(effect: Record) -> str:
+    """What is compared with what.
+
+    >>> effect_in_words({"arm": "swap", "control": "no-swap", "among": "other half"})
+    'swap − no-swap, other half'
+    """
+    words = f"{effect['arm']} − {effect['control']}"
+    return words if effect["among"] is None else f"{words}, {effect['among']}"
+
+
+def effect(values: np.ndarray) -> Record:
     """Mean over runs with its interval, and the smallest effect that so many runs would have
     shown.
     """
@@ -124,8 +133,8 @@ def table_of(d: Drops) -> dict[str, Any]:
             kind: d.largest(kind) for kind in ("absolute", "relative")
         },
         "EU of another class rises": list(d.rises),
-        "predicted by the other classes": more.predicted_share,
-        "excess": more.excess,
+        "predicted by the other classes": estimate(more.predicted_share),
+        "excess": estimate(more.excess),
         "extrapolated": more.extrapolated,
     }
 
@@ -148,55 +157,33 @@ def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
     """Left: the effect of the new images in each run, and the mean of each arm. Then ECDFs of the
     selected class and of the others.
     """
-    from ..plotting import line, pyplot, tidy
+    from ..plotting import line, panels, reach
 
-    panels = 3 if {"before ecdf", "swap ecdf", "no-swap ecdf"} <= set(runs.arrays) else 1
-    ratios = (1.2, 1, 1)[:panels]
-    figure, axes = pyplot().subplots(
-        1,
-        panels,
-        figsize=(3.6 * panels if panels > 1 else 6.4, 3.6),
-        layout="constrained",
-        width_ratios=ratios,
-        squeeze=False,
+    n = 3 if {"before ecdf", "swap ecdf", "no-swap ecdf"} <= set(runs.arrays) else 1
+    figure, (ax, *others) = panels(
+        n, width=3.6 if n > 1 else 6.4, height=3.6, width_ratios=(1.2, 1, 1)[:n]
     )
-    ax = axes[0, 0]
-    tidy(ax)
-    names = list(numbers["effect"])
-    for i, name in enumerate(names):
-        cell = numbers["effect"][name]
+    ax.grid(visible=False, axis="y")
+    for i, cell in enumerate(numbers["effect"]):
         height = i + np.random.default_rng(0).uniform(-0.25, 0.25, len(cell["runs"]))
         ax.plot(cell["runs"], height, ".", color="#999999", markersize=3)
-        reach = (
-            None
-            if cell["low"] is None
-            else [[cell["mean"] - cell["low"]], [cell["high"] - cell["mean"]]]
-        )
-        ax.errorbar(
-            cell["mean"], i, xerr=reach, fmt="o", color=line(0)["color"], capsize=3, markersize=5
-        )
+        bars = reach(cell["mean"], cell["low"], cell["high"])
+        style = {"fmt": "o", "color": line(0)["color"], "capsize": 3, "markersize": 5}
+        ax.errorbar(cell["mean"], i, xerr=bars, **style)
     ax.axvline(0, color="#444444", linewidth=0.8)
-    ax.set_yticks(
-        range(len(names)),
-        [f"{name} ({len(numbers['effect'][name]['runs'])})" for name in names],
-        fontsize=8,
-    )
+    names = [f"{effect_in_words(cell)} ({len(cell['runs'])})" for cell in numbers["effect"]]
+    ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.grid(visible=False, axis="y")
     ax.set_xlabel("log EU(arm) − log EU(control)", fontsize=9)
-    for ax, part, title in zip(
-        axes[0, 1:], (0, 1), ("class with the highest EU", "other classes"), strict=False
-    ):
-        tidy(ax)
-        for i, name in enumerate(
-            name for name in ("before", "swap", "no-swap") if f"{name} ecdf" in runs.arrays
-        ):
+    titles = ("class with the highest EU", "other classes")
+    for part, (ax, title) in enumerate(zip(others, titles, strict=False)):
+        for i, name in enumerate(("before", "swap", "no-swap")):
             curve = np.nanmean(runs.arrays[f"{name} ecdf"][:, part], axis=0)
             ax.plot(GRID, curve, label=name.replace("-", " "), **line(i))
         ax.set_title(title, fontsize=10)
         ax.set_xlabel("label-wise EU (variance)")
         ax.set_xscale("log")
-    if panels > 1:
-        axes[0, 1].set_ylabel("share of test instances")
-        axes[0, 2].legend(frameon=False, fontsize=9, loc="lower right")
+    if others:
+        others[0].set_ylabel("share of test instances")
+        others[1].legend(frameon=False, fontsize=9, loc="lower right")
     save_figure(figure, path)

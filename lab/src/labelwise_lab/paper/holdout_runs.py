@@ -19,8 +19,6 @@ __all__ = ["GRID", "Runs"]
 
 GRID = np.geomspace(1e-6, 0.25, 60)
 """Where the distributions are stored; the variance of a probability is at most 1/4."""
-LIMIT = 10_000
-"""Runs that a file may hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,23 +58,19 @@ class Runs:
 
     def rows(self, *names: str) -> np.ndarray:
         """The runs that have all of these arrays."""
-        there = [
-            np.isfinite(self.arrays[name].reshape(len(self), -1)).all(axis=1)
-            for name in names
-            if name in self.arrays
-        ]
-        return (
-            np.flatnonzero(np.logical_and.reduce(there))
-            if len(there) == len(names)
-            else np.empty(0, int)
-        )
+        there = np.ones(len(self), bool)
+        for name in names:
+            array = self.arrays.get(name, np.full(len(self), np.nan))
+            there &= np.isfinite(array.reshape(len(self), -1)).all(axis=1)
+        return np.flatnonzero(there)
 
     def same_label(self, rule: str) -> tuple[int, int]:
         """In how many runs another rule selects the same class, and in how many that is known."""
         rows = self.rows(f"{rule} label", "swap label")
-        return int(
-            sum(self.arrays[f"{rule} label"][r] == self.arrays["swap label"][r] for r in rows)
-        ), len(rows)
+        if not len(rows):
+            return 0, 0
+        same = self.arrays[f"{rule} label"][rows] == self.arrays["swap label"][rows]
+        return int(same.sum()), len(rows)
 
     def with_run(self, index: int, run: Run) -> Runs:
         """Also, or instead, run number ``index``."""
@@ -95,42 +89,31 @@ class Runs:
         """Stored runs; none, if there is no such file."""
         if not path.is_file():
             return cls({})
-        stored = read_npz(path, lambda names: names)
-        lengths = {len(x) if x.ndim and x.dtype.kind in "fiu" else None for x in stored.values()}
-        if (
-            "before" not in stored
-            or stored["before"].ndim != 2
-            or len(lengths) != 1
-            or not 0 < (lengths.pop() or 0) <= LIMIT
-        ):
-            found = ", ".join(
-                f"`{name}` of shape {x.shape} and type {x.dtype}" for name, x in stored.items()
-            )
+        stored = read_npz(path)
+        lengths = {x.shape[:1] for x in stored.values()}
+        if stored.get("before", np.empty(0)).ndim != 2 or len(lengths) != 1:
+            found = ", ".join(f"`{name}` of shape {x.shape}" for name, x in stored.items())
             raise ValueError(
-                f"{str(path)!r} must hold `before` (runs, classes) and other arrays of numbers "
-                f"with one row for each of up to {LIMIT} runs; it holds "
-                f"{found or 'nothing'}. Delete it and run the command again: what is missing is "
-                "trained"
+                f"{str(path)!r} must hold `before` (runs, classes) and other arrays with one row "
+                f"for each run; it holds {found or 'nothing'}. Delete it and run the command "
+                "again: what is missing is trained"
             )
         return cls({name: x.astype(float) for name, x in stored.items()})
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        arrays = {
+            key: x.astype(np.float16 if key.endswith(" ecdf") else float)
+            for key, x in sorted(self.arrays.items())
+        }
         with replacing(path) as file:
-            write_compressed_npz(
-                file,
-                {
-                    key: x.astype(np.float16 if key.endswith(" ecdf") else float)
-                    for key, x in sorted(self.arrays.items())
-                },
-            )
+            write_compressed_npz(file, arrays)
 
 
 def summary(run: Run) -> dict[str, np.ndarray]:
     """One row of each array."""
-    selected = int(
-        run.before.mean(axis=0).argmax()
-    )  # as the experiment selects it, whatever the arms
+    # as the experiment selects it, whatever the arms
+    selected = int(run.before.mean(axis=0).argmax())
     own = [run.before[run.y_true == k, k].mean() for k in range(run.before.shape[1])]
     row: dict[str, np.ndarray] = {
         "own label": np.asarray(np.argmax(own), float),

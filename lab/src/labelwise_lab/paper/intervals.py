@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist, fmean, variance
-from typing import Any
 
 from labelwise.evaluation import mean_over_runs
 
-__all__ = ["Cells", "excludes_zero", "simultaneous", "welch", "wider"]
+from .records import Record
 
-Cells = dict[str, Any]
-"""``mean`` with the ends ``low`` and ``high`` of its interval, which are ``None`` for one run."""
+__all__ = ["excludes_zero", "paired_difference", "simultaneous", "welch", "wider"]
 
 
-def simultaneous(cell: Cells, family: int) -> Cells:
-    """The mean over runs with a 95 % interval for all of a family of comparisons together
-    (Bonferroni).
+def simultaneous(cell: Record, family: int) -> Record:
+    """``mean``, ``low`` and ``high``: the mean over runs with a 95 % interval for all of a family
+    of comparisons together (Bonferroni); one run has no interval.
     """
     if len(cell["runs"]) < 2:
         return {"mean": cell["mean"], "low": None, "high": None}
@@ -27,7 +25,7 @@ def simultaneous(cell: Cells, family: int) -> Cells:
     return {"mean": cell["mean"], "low": float(found.low), "high": float(found.high)}
 
 
-def wider(cell: Cells, family: int) -> Cells:
+def wider(cell: Record, family: int) -> Record:
     """A stored estimate whose 95 % interval is of the normal kind, with one for a family of
     comparisons together (Bonferroni).
     """
@@ -48,7 +46,7 @@ def welch(
     family: int = 1,
     count: int = 5,
     rounding: float = 0.0,
-) -> Cells:
+) -> Record:
     """The mean of our runs less that of theirs with Welch's interval, Bonferroni over ``family``.
 
     ``theirs`` are mean and deviation of ``count`` runs, with n in the denominator, as the published
@@ -61,16 +59,24 @@ def welch(
     mean, sd = theirs
     n, own = len(runs), fmean(runs)
     if sd is None:
-        a, b, freedom = variance(runs) / n, variance(runs) / count, float(n - 1)
+        a, b, df = variance(runs) / n, variance(runs) / count, float(n - 1)
     elif n == 1:
-        a, b, freedom = sd**2 * count / (count - 1), sd**2 / (count - 1), float(count - 1)
+        a, b, df = sd**2 * count / (count - 1), sd**2 / (count - 1), float(count - 1)
     else:
         a, b = variance(runs) / n, sd**2 / (count - 1)
-        freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (count - 1))
-    reach = float(t.ppf(1 - 0.025 / family, freedom)) * sqrt(a + b + rounding)
+        df = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (count - 1))
+    reach = float(t.ppf(1 - 0.025 / family, df)) * sqrt(a + b + rounding)
     return {"mean": own - mean, "low": own - mean - reach, "high": own - mean + reach}
 
 
-def excludes_zero(cell: Cells) -> bool:
+def paired_difference(a: Record, b: Record) -> Record:
+    """The difference of two means over the same runs."""
+    return {
+        "runs": [x - y for x, y in zip(a["runs"], b["runs"], strict=True)],
+        "mean": a["mean"] - b["mean"],
+    }
+
+
+def excludes_zero(cell: Record) -> bool:
     """Whether there is an interval, and 0 is outside of it."""
     return cell["low"] is not None and (cell["low"] > 0 or cell["high"] < 0)

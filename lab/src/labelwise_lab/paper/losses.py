@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import CostLoss, Ensemble, Loss
+from labelwise import CostLoss, Ensemble
 from labelwise.evaluation import detection_scores, ranking_scores, rejection_curve
-from labelwise.evaluation.ranking import tie_share
-from labelwise.losses import as_loss
 
 from ..text import PARTS
-from .results_folder import Options, available, over_runs, predictions, record, save_figure
+from .records import Record, RunNumbers, distinct, pick
+from .results_folder import Options, available, predictions, record, save_figure
 from .settings import DATA, Setting, TestImages
 
 __all__ = ["LOSSES", "run"]
 
-LOSSES: dict[str, str | Loss] = {
+LOSSES: dict[str, Any] = {
     "log": "log",
     "squared": "squared",
     "spherical": "spherical",
@@ -30,82 +29,65 @@ LOSSES: dict[str, str | Loss] = {
 }
 """A missed label is nine times as bad as a false one, and the other way round."""
 
-Key = tuple[str, str, str]
-"""Task (``"rejection"`` or an out-of-distribution set), loss, part."""
-
 
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
-    """Train what is missing; write ``losses.json`` and ``losses.png``; returns the numbers."""
+    """Train what is missing; write ``losses.json`` and ``losses.png``; returns the numbers.
+
+    A task is ``"rejection"`` or an out-of-distribution set.
+    """
     inside = TestImages(setting.data)
     outside, absent = available(
         setting, [TestImages(name) for name in DATA[setting.data]], runs, options
     )
-    found = []
+    found = RunNumbers()
     for r in range(runs):
-        values, ties = compare(predictions(setting, r, [inside, *outside], options), inside)
-        relative = {
-            key: value - values[key[0], "log", key[2]]
-            for key, value in values.items()
-            if key[1] != "log"
-        }
-        found.append({"value": values, "difference from log": relative, "tied": ties})
-    numbers = {**over_runs(found), "not run": absent}
-    draw(
-        numbers["value"], record(setting, "losses", numbers, options, runs=runs).with_suffix(".png")
-    )
+        stored = predictions(setting, r, [inside, *outside], options)
+        q = {images: Ensemble(p.probs) for images, p in stored.items()}
+        correct = q[inside].mean().argmax(-1) == np.asarray(stored[inside].y_true)
+        of_log: dict[tuple[str, str], float] = {}
+        for name, loss in LOSSES.items():
+            # Scores of the zero-one and cost losses tie, and must tie exactly.
+            u = {images: ranking_scores(x, loss) for images, x in q.items()}
+            for part in PARTS:
+                score = {images: np.asarray(getattr(x, part)) for images, x in u.items()}
+                found.add("tied", tie_share(score[inside]), loss=name, part=part)
+                values = {"rejection": rejection_curve(score[inside], correct=correct).area}
+                for images in outside:
+                    auroc = detection_scores(score[inside], score[images]).auroc
+                    values[images.data] = float(auroc)
+                for task, value in values.items():
+                    about = {"task": task, "loss": name, "part": part}
+                    found.add("value", value, **about)
+                    if name == "log":
+                        of_log[task, part] = value
+                    else:
+                        found.add("difference from log", value - of_log[task, part], **about)
+    numbers = {**found.over_runs(), "not run": absent}
+    path = record(setting, "losses", numbers, options, runs=runs)
+    draw(numbers["value"], path.with_suffix(".png"))
     return numbers
 
 
-def compare(
-    stored: dict[TestImages, Any], inside: TestImages
-) -> tuple[dict[Key, float], dict[tuple[str, str], float]]:
-    """Area under the accuracy–rejection curve and AUROCs of one run, for each loss and part; and
-    the share of tied test instances.
-    """
-    q = {images: Ensemble(p.probs) for images, p in stored.items()}
-    correct = q[inside].mean().argmax(-1) == np.asarray(stored[inside].y_true)
-    numbers: dict[Key, float] = {}
-    ties: dict[tuple[str, str], float] = {}
-    for name, loss in LOSSES.items():
-        u = {
-            images: ranking_scores(x, as_loss(loss)) for images, x in q.items()
-        }  # zero-one and cost losses tie
-        for part in PARTS:
-            score = {images: np.asarray(getattr(x, part)) for images, x in u.items()}
-            ties[name, part] = tie_share(np.sort(score[inside]))
-            numbers["rejection", name, part] = rejection_curve(score[inside], correct=correct).area
-            for images in [images for images in score if images != inside]:
-                numbers[images.data, name, part] = float(
-                    detection_scores(score[inside], score[images]).auroc
-                )
-    return numbers, ties
+def tie_share(scores: np.ndarray) -> float:
+    """The share of scores that another instance has too."""
+    _, counts = np.unique(scores, return_counts=True)
+    return float(counts[counts > 1].sum() / len(scores))
 
 
-def draw(values: dict[Key, dict[str, Any]], path: Path) -> None:
+def draw(values: list[Record], path: Path) -> None:
     """For each task and part the mean of each loss, with the interval over runs."""
-    from ..plotting import line, pyplot, tidy
+    from ..plotting import line, panels
 
-    tasks = list(dict.fromkeys(task for task, _, _ in values))
-    figure, axes = pyplot().subplots(
-        1,
-        len(tasks),
-        figsize=(3.9 * len(tasks), 3.6),
-        layout="constrained",
-        squeeze=False,
-        sharey=True,
-    )
+    tasks = distinct(values, "task")
+    figure, axes = panels(len(tasks), width=3.9, height=3.6, grid="both", sharey=True)
     place = np.arange(len(LOSSES))
-    for ax, task in zip(axes[0], tasks, strict=True):
-        tidy(ax)
-        ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
+    for ax, task in zip(axes, tasks, strict=True):
         for i, part in enumerate(PARTS):
-            cells = [values[task, name, part] for name in LOSSES]
+            cells = [pick(values, task=task, loss=name, part=part) for name in LOSSES]
             mean = np.array([cell["mean"] for cell in cells])
-            bars = (
-                None
-                if cells[0]["sd"] is None
-                else np.array([[c["mean"] - c["low"], c["high"] - c["mean"]] for c in cells]).T
-            )
+            bars = None
+            if cells[0]["sd"] is not None:
+                bars = np.array([[c["mean"] - c["low"], c["high"] - c["mean"]] for c in cells]).T
             style = {
                 "color": line(i)["color"],
                 "marker": "os^"[i],
@@ -116,13 +98,12 @@ def draw(values: dict[Key, dict[str, Any]], path: Path) -> None:
             ax.errorbar(mean, place + 0.2 * (i - 1), xerr=bars, label=part, **style)
         ax.set_yticks(place, list(LOSSES))
         low, high = ax.get_xlim()
-        ax.set_xlim(
-            max(0, low), min(1.002, high)
-        )  # intervals of few runs may reach beyond what is possible
+        # Intervals of few runs may reach beyond what is possible.
+        ax.set_xlim(max(0, low), min(1.002, high))
         ax.set_xlabel("area under the rejection curve" if task == "rejection" else f"AUROC, {task}")
-    axes[0, 0].invert_yaxis()
+    axes[0].invert_yaxis()
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(),
+        *axes[0].get_legend_handles_labels(),
         loc="outside lower center",
         ncols=3,
         frameon=False,

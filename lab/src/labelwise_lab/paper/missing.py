@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .provenance import TITLES, Results, data_of
+from .records import select
 
 __all__ = ["TRAININGS", "missing"]
 
@@ -55,26 +56,20 @@ def missing(folder: Results) -> Iterator[str]:
     yield from _runs_of_recipes(folder)
     yield from _runs_of_holdout(folder)
     prints = folder.fingerprint()
+    numbers = {"trainings": [], "candidates": []} if prints is None else prints["numbers"]
     for name, (_, change) in TRAININGS.items():
-        if prints is None or name not in prints["numbers"]["trainings"]:
-            start = (
-                f"`labelwise-lab reproduce ood --data fashion-mnist {change}` starts or resumes it"
-            )
+        stored = select(numbers["trainings"], training=name)
+        train = "`labelwise-lab reproduce ood --data fashion-mnist"
+        add = f"`labelwise-lab reproduce fingerprint --training results/{name}`"
+        if not stored:
             yield (
-                f"- FashionMNIST, training for the fingerprint: {start}, `labelwise-lab reproduce "
-                f"fingerprint --training results/{name}` adds it."
+                f"- FashionMNIST, training for the fingerprint: {train} {change}` starts or "
+                f"resumes it, {add} adds it."
             )
-        elif (
-            name in prints["numbers"]["candidates"]
-            and prints["numbers"]["trainings"][name]["runs"] < 5
-        ):
-            start = (
-                f"`labelwise-lab reproduce ood --data fashion-mnist --runs 5 {change}` starts or "
-                "resumes them"
-            )
+        elif name in numbers["candidates"] and stored[0]["runs"] < 5:
             yield (
-                f"- FashionMNIST, fresh runs of the candidate: {start}, `labelwise-lab reproduce "
-                f"fingerprint --training results/{name}` adds them."
+                f"- FashionMNIST, fresh runs of the candidate: {train} --runs 5 {change}` starts "
+                f"or resumes them, {add} adds them."
             )
     if not any(data_of(name) == "cifar10.2" for name, _ in folder.find("ood")):
         yield "- CIFAR-10.2: the images were not available."
@@ -86,40 +81,31 @@ def missing(folder: Results) -> Iterator[str]:
 
 def _runs_of_recipes(folder: Results, wanted: int = 5) -> Iterator[str]:
     for data in ("fashion-mnist", "cifar10"):
-        stored = dict(folder.find("ood", data)).get(f"{data}-paper")
+        stored = folder.stored(f"{data}-paper", "ood")
         have = 0 if stored is None else stored["about"]["runs"]
         if have < wanted:
-            begun = sorted((folder.folder / f"{data}-paper").glob("run-*/members"))
-            parts = [
-                (
-                    f", {len(list(m.glob(f'{data}-?.npz')))} of 5 members of "
-                    f"{m.parent.name.replace('-', ' ')}"
-                )
-                for m in begun
-            ]
-            command = (
-                f"`labelwise-lab reproduce ood --data {data} --runs {wanted}` starts or resumes it"
-            )
             yield (
-                f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} "
-                f"runs{''.join(parts)}; {command}."
+                f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} runs; "
+                f"`labelwise-lab reproduce ood --data {data} --runs {wanted}` starts or resumes it."
             )
 
 
 def _runs_of_holdout(folder: Results, wanted: int = 100) -> Iterator[str]:
     """Runs of an arm with its control; the learning rate of FashionMNIST is constant anyway."""
     for data, arms in {"fashion-mnist": ["swap"], "cifar10": ["swap", "swap-constant"]}.items():
-        stored = dict(folder.find("holdout", data)).get(f"holdout-{data}-paper")
-        effects = {} if stored is None else stored["numbers"]["effect"]
-        have = {arm: len(effects.get(f"{arm} − no-{arm}", {"runs": []})["runs"]) for arm in arms}
+        stored = folder.stored(f"holdout-{data}-paper", "holdout")
+        effects = [] if stored is None else stored["numbers"]["effect"]
+        have = {
+            arm: sum(len(each["runs"]) for each in select(effects, arm=arm, among=None))
+            for arm in arms
+        }
         if min(have.values()) < wanted:
             counts = ", ".join(
                 f"{n or 'none'} of {wanted} runs" + " with a constant rate" * ("constant" in arm)
                 for arm, n in have.items()
             )
             options = "".join(f" --arm {arm}" for arm in arms)
-            command = (
-                f"`labelwise-lab reproduce holdout --data {data} --runs {wanted}{options}` starts "
-                "or resumes it"
+            yield (
+                f"- {TITLES[data]}, hold-out: {counts}; `labelwise-lab reproduce holdout --data "
+                f"{data} --runs {wanted}{options}` starts or resumes it."
             )
-            yield f"- {TITLES[data]}, hold-out: {counts}; {command}."

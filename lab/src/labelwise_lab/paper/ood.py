@@ -15,7 +15,8 @@ from labelwise.evaluation import compare_detection
 from labelwise.io import Predictions
 
 from .prediction_files import effect_of_rounding
-from .results_folder import Options, available, over_runs, predictions, record, save_figure
+from .records import Record, RunNumbers, estimate
+from .results_folder import Options, available, predictions, record, save_figure
 from .scores import MEASURES, Scores, aurocs, differences, scores
 from .settings import DATA, Setting, TestImages
 
@@ -35,7 +36,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     outside, absent = available(
         setting, [TestImages(name) for name in DATA[setting.data]], runs, options
     )
-    found: list[dict[str, Any]] = []
+    found = RunNumbers()
     first: dict[TestImages, Scores] = {}
     for r in range(runs):
         stored = predictions(setting, r, [inside, *outside], options)
@@ -43,44 +44,25 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
             images: scores(Ensemble(p.probs)) for images, p in stored.items()
         }
         first = first or of
-        each = {images.data: aurocs(of[inside], of[images]) for images in outside}
-        found.append(
-            {
-                "accuracy": (
-                    Ensemble(stored[inside].probs).mean().argmax(-1)
-                    == np.asarray(stored[inside].y_true)
-                ).mean(),
-                "auroc": {
-                    (name, *key): value
-                    for name, values in each.items()
-                    for key, value in values.items()
-                },
-                "auroc difference": {
-                    (name, *key): value
-                    for name, values in each.items()
-                    for key, value in differences(values).items()
-                },
-            }
-        )
-    numbers = over_runs(found)
-    # Within the first run, over the test instances: another kind of variation than that between
-    # trainings.
-    numbers["auroc difference, instances of run 0"] = {
-        (images.data, f"{a} − {b}"): compare_detection(
-            *(
-                first[where][measure, "epistemic"]
-                for measure in (a, b)
-                for where in (inside, images)
-            )
-        ).auroc
-        for images in outside
-        for a, b in combinations(MEASURES, 2)
+        predicted = Ensemble(stored[inside].probs).mean().argmax(-1)
+        found.add("accuracy", np.mean(predicted == np.asarray(stored[inside].y_true)))
+        for images in outside:
+            values = aurocs(of[inside], of[images])
+            for (measure, part), value in values.items():
+                found.add("auroc", value, set=images.data, measure=measure, part=part)
+            for difference in differences(values):
+                found.add("auroc difference", set=images.data, **difference)
+    numbers = {
+        "auroc": [],
+        "auroc difference": [],
+        **found.over_runs(),
+        "auroc difference, instances of run 0": _over_instances(first, inside, outside),
+        "auroc by members": _by_members(setting, inside, outside, options),
+        "not run": absent,
     }
-    numbers["auroc by members"] = _by_members(setting, inside, outside, options)
-    numbers["not run"] = absent
     if outside:
         numbers["effect of rounding"] = effect_of_rounding(
-            setting, [inside, *outside], options, _rounded
+            setting, [inside, *outside], options, _aurocs
         )
     path = record(setting, "ood", numbers, options, runs=runs)
     if outside:
@@ -88,42 +70,55 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     return numbers
 
 
+def _over_instances(
+    first: dict[TestImages, Scores], inside: TestImages, outside: list[TestImages]
+) -> list[Record]:
+    """Differences between the measures within the first run, over the test instances: another kind
+    of variation than that between trainings.
+    """
+    found = []
+    for images in outside:
+        for a, b in combinations(MEASURES, 2):
+            compared = compare_detection(
+                first[inside][a, "epistemic"],
+                first[images][a, "epistemic"],
+                first[inside][b, "epistemic"],
+                first[images][b, "epistemic"],
+            )
+            about = {"set": images.data, "measure": a, "minus": b}
+            found.append(about | estimate(compared.auroc))
+    return found
+
+
 def _by_members(
     setting: Setting, inside: TestImages, outside: list[TestImages], options: Options
-) -> dict[tuple[str, str, str], float]:
-    """(set, measure, size) -> AUROC of EU in run 0, averaged over all subsets of so many
-    members.
-    """
+) -> list[Record]:
+    """AUROC of EU in run 0, averaged over all subsets of so many members."""
     stored = predictions(setting, 0, [inside, *outside], options)
-    found: dict[tuple[str, str, str], float] = {}
+    found: list[Record] = []
     for size in range(2, setting.members + 1):
-        each = []
+        values: dict[tuple[str, str], list[float]] = {}
         for group in combinations(range(setting.members), size):
             of = {
                 images: scores(Ensemble(np.asarray(p.probs)[list(group)]))
                 for images, p in stored.items()
             }
-            each.append(
-                {
-                    (images.data, m): value
-                    for images in outside
-                    for (m, _), value in aurocs(of[inside], of[images], ["epistemic"]).items()
-                }
-            )
-        found |= {
-            (*key, str(size)): float(np.mean([values[key] for values in each])) for key in each[0]
-        }
+            for images in outside:
+                for (measure, _), auroc in aurocs(of[inside], of[images], ["epistemic"]).items():
+                    values.setdefault((images.data, measure), []).append(auroc)
+        found += [
+            {"set": name, "measure": measure, "members": size, "value": float(np.mean(each))}
+            for (name, measure), each in values.items()
+        ]
     return found
 
 
-def _rounded(inside: Predictions, *outside: Predictions) -> dict[Any, float]:
+def _aurocs(inside: Predictions, *outside: Predictions) -> list[float]:
     """All AUROCs, for the effect of rounding."""
-    of = [scores(Ensemble(p.probs)) for p in (inside, *outside)]
-    return {
-        (i, *key): value
-        for i, each in enumerate(of[1:])
-        for key, value in aurocs(of[0], each).items()
-    }
+    reference = scores(Ensemble(inside.probs))
+    return [
+        auroc for p in outside for auroc in aurocs(reference, scores(Ensemble(p.probs))).values()
+    ]
 
 
 def draw(
@@ -132,13 +127,10 @@ def draw(
     """ROC curves of the epistemic uncertainty in the first run, a panel for each set."""
     from labelwise.plots import plot_roc
 
-    from ..plotting import pyplot, tidy
+    from ..plotting import panels
 
-    figure, axes = pyplot().subplots(
-        1, len(outside), figsize=(4.2 * len(outside), 4), layout="constrained", squeeze=False
-    )
-    for ax, images in zip(axes[0], outside, strict=True):
-        tidy(ax)
+    figure, axes = panels(len(outside), width=4.2, height=4)
+    for ax, images in zip(axes, outside, strict=True):
         plot_roc(
             {m: (found[inside][m, "epistemic"], found[images][m, "epistemic"]) for m in MEASURES},
             ax=ax,

@@ -4,39 +4,36 @@ folder, and with what is missing there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil, floor, log10
+from pathlib import Path
 from typing import Any
 
-from .appendix import filled
+from ..pages import fill, interval, number, spread, table
+from ..text import counted
+from .appendix import table_1_rows
 from .audit import AUDITED, TOLERANCE
 from .claims import ENOUGH, claims, cutoffs, limit
 from .fingerprint_section import gap_to_the_paper
-from .intervals import simultaneous, welch
+from .holdout_numbers import effect_in_words
+from .intervals import excludes_zero, paired_difference, simultaneous, welch
 from .missing import missing
 from .practice import practice
-from .provenance import TITLES, Results, in_words, markdown, not_run
-from .published_tables import TABLE_1, TABLE_2
+from .provenance import TITLES, Results, in_words, not_run
+from .published_tables import TABLE_2
+from .records import Record, distinct, pick, select
 from .scores import MEASURES
-from .tables import interval, number, percent, runs_word, spread
+from .tables import above_and_below, measure_in_words, percent
 
 __all__ = ["page"]
 
 
 def page(folder: Results) -> str:
     """The page as Markdown."""
-    rounding = {
-        experiment: [s["numbers"].get("effect of rounding") for _, s in folder.find(experiment)]
-        for experiment in ("ood", "arc")
-    }
-    largest = {
-        key: max((x for x in values if x is not None), default=None)
-        for key, values in rounding.items()
-    }
-    runs = [stored["about"]["runs"] for _, stored in folder.find("holdout")]
-    sections = {
+    runs = sum(stored["about"]["runs"] for _, stored in folder.find("holdout"))
+    sections: dict[str, Iterable[str]] = {
         "claims": claims(folder),
-        "cutoffs": iter([cutoffs()]),
+        "cutoffs": [cutoffs()],
         "practice": practice(folder),
         "gallery": _gallery(folder),
         "arc": _arc(folder),
@@ -47,14 +44,20 @@ def page(folder: Results) -> str:
         "losses": _losses(folder),
         "human": _human(folder),
         "missing": missing(folder),
-        "audited": iter([AUDITED]),
-        "tolerance": iter([f"{TOLERANCE:g}"]),
-        "rounding_auroc": iter([_at_most(largest["ood"])]),
-        "rounding_area": iter([_at_most(largest["arc"])]),
-        "holdout_runs": iter([str(sum(runs))]),
-        "holdout_size": iter([str(round(sum(runs) * 3 * 1e5 * 2 / 1e6))]),
+        "audited": [AUDITED],
+        "tolerance": [f"{TOLERANCE:g}"],
+        "rounding_auroc": [_largest_effect_of_rounding(folder, "ood")],
+        "rounding_area": [_largest_effect_of_rounding(folder, "arc")],
+        "holdout_runs": [str(runs)],
+        "holdout_size": [str(round(runs * 3 * 1e5 * 2 / 1e6))],
     }
-    return filled("page.md", sections)
+    template = Path(__file__).with_name("page.md")
+    return fill(template.read_text(encoding="utf-8"), sections)
+
+
+def _largest_effect_of_rounding(folder: Results, experiment: str) -> str:
+    effects = [s["numbers"].get("effect of rounding") for _, s in folder.find(experiment)]
+    return _at_most(max((x for x in effects if x is not None), default=None))
 
 
 def _at_most(x: float | None) -> str:
@@ -79,37 +82,29 @@ def _gallery(folder: Results) -> Iterator[str]:
 
 def _arc(folder: Results) -> Iterator[str]:
     found = folder.find("arc")
-    rows = []
-    for name, stored in found:
-        area = stored["numbers"]["area"]
-        cells = (
-            f"{spread(area[f'{m} | total'], 4)} / {spread(area[f'{m} | epistemic'], 4)}"
-            for m in MEASURES
-        )
-        rows.append([in_words(name, stored), spread(stored["numbers"]["accuracy"], 4), *cells])
-    if not rows:
+    if not found:
         yield not_run("arc --data fashion-mnist --runs 5")
         return
+    rows, steady, worth = [], [], []
+    for name, stored in found:
+        numbers, words = stored["numbers"], in_words(name, stored)
+        cells = []
+        for measure in MEASURES:
+            area = select(numbers["area"], measure=measure)
+            both = (spread(pick(area, part=part), 4) for part in ("total", "epistemic"))
+            cells.append(" / ".join(both))
+        rows.append([words, spread(numbers["accuracy"], 4), *cells])
+        steady += [x["mean"] for x in numbers["monotonicity"] if x["mean"] is not None]
+        largest = max(abs(cell["mean"]) for cell in numbers["area difference"])
+        worth.append(f"{number(largest, 5)} ({words})")
     yield (
         "*Ours:* area under the curve, TU / EU (accuracy averaged over all shares of rejected "
         "instances):\n"
     )
-    yield markdown(["", "accuracy", *MEASURES], rows) + "\n"
+    yield table(["", "accuracy", *MEASURES], rows)
     yield folder.picture(
         "results-arc.png", "Differences of the area under the accuracy–rejection curve"
     )
-    steady = [
-        cell["mean"]
-        for _, stored in found
-        for cell in stored["numbers"]["monotonicity"].values()
-        if cell["mean"] is not None
-    ]
-    worth = []
-    for name, stored in found:
-        apart = stored["numbers"]["area difference"].values()
-        worth.append(
-            f"{number(max(abs(cell['mean']) for cell in apart), 5)} ({in_words(name, stored)})"
-        )
     yield (
         "*In a sentence:* the curves rise almost everywhere (monotonicity at least "
         f"{floor(1e4 * min(steady)) / 1e4:.4f}; 1 means that they never fall, "
@@ -120,50 +115,25 @@ def _arc(folder: Results) -> Iterator[str]:
 
 def _ood(folder: Results) -> Iterator[str]:
     rows = []
-    for data, pairs in TABLE_1.items():
-        for other, measures in pairs.items():
-            rows.append(
-                [
-                    f"{TITLES[data]} → {TITLES[other]}",
-                    "paper, 5 runs",
-                    *(f"{m:.3f} ± {sd:.3f}" for m, sd in measures.values()),
-                ]
-            )
-            for name, stored in folder.find("ood", data):
-                cells = [
-                    stored["numbers"]["auroc"].get(f"{other} | {m} | epistemic") for m in MEASURES
-                ]
-                if all(cells):
-                    rows.append(
-                        [
-                            "",
-                            in_words(name, stored, with_data=False),
-                            *(spread(cell) for cell in cells if cell),
-                        ]
-                    )
-    yield markdown(["", "", *MEASURES], rows) + "\n"
+    for data, other, who, cells in table_1_rows(folder):
+        pair = f"{TITLES[data]} → {TITLES[other]}" if who.startswith("paper") else ""
+        rows.append([pair, who, *cells])
+    yield table(["", "", *MEASURES], rows)
     yield folder.picture(
         "results-table1.png", "AUROC of epistemic uncertainty, the paper's and ours"
     )
     for _, stored in folder.find("ood", "fashion-mnist")[:1]:
-        differences = {
-            key: cell
-            for key, cell in stored["numbers"]["auroc difference"].items()
-            if key.endswith("epistemic")
-        }
+        differences = select(stored["numbers"]["auroc difference"], part="epistemic")
         clear = []
-        for key, cell in differences.items():
+        for cell in differences:
             at = simultaneous(cell, len(differences))
-            if at["low"] is not None and (at["low"] > 0 or at["high"] < 0):
-                other, pair, _ = key.split(" | ")
-                clear.append(f"{TITLES.get(other, other)}, {pair}: {interval(at, 4)}")
+            if excludes_zero(at):
+                where = TITLES.get(cell["set"], cell["set"])
+                clear.append(f"{where}, {measure_in_words(cell)}: {interval(at, 4)}")
+        which = f" ({'; '.join(clear)})" if clear else ""
         yield (
-            (
-                f"*In a sentence:* of the {len(differences)} differences between measures on "
-                f"FashionMNIST, {len(clear)} are clear when tested together"
-            )
-            + (f" ({'; '.join(clear)})" if clear else "")
-            + ".\n"
+            f"*In a sentence:* of the {len(differences)} differences between measures on "
+            f"FashionMNIST, {len(clear)} are clear when tested together{which}.\n"
         )
     yield (
         "*What differs:* SVHN is the first 10,000 of 26,032 test digits, re-cropped from the "
@@ -186,25 +156,26 @@ def _artifact(folder: Results) -> Iterator[str]:
         "dot is one subset of the members.\n"
     )
     yield folder.figure(name, "artifact.png", "AUROC of every subset of the members, by size")
+    mishandled = {"pixels": "not scaled", "orientation": "transposed"}
     parts, every = [], []
-    for size in sorted({int(key.split(" | ")[2]) for key in numbers["subsets"]}):
-        values = numbers["subsets"][f"not scaled | transposed | {size}"]
-        low, high = sum(x < 0.1 for x in values), sum(x > 0.9 for x in values)
+    for subsets in select(numbers["subsets"], **mishandled):
+        below, middle, above = above_and_below(subsets["auroc"])
         parts.append(
-            f"of {len(values)} with {size} members {high} above .9, {len(values) - low - high} "
-            f"between, {low} below .1"
+            f"of {len(subsets['auroc'])} with {subsets['members']} members {above} above .9, "
+            f"{middle} between, {below} below .1"
         )
-        every += values
-    confidence = numbers["confidence"]["cifar10 | not scaled | transposed"]
-    usually = (
-        "usually near 1, because"
-        if sum(x > 0.9 for x in every) > len(every) / 2
-        else "not near 1 for most, although"
-    )
-    agreed = (
-        "; where they happen to be certain of the same class, epistemic uncertainty is nearly "
-        "0 and the AUROC with it"
-    ) * any(x < 0.1 for x in every)
+        every += subsets["auroc"]
+    confidence = pick(numbers["confidence"], set="cifar10", **mishandled)
+    below, _, above = above_and_below(every)
+    usually = "not near 1 for most, although"
+    if above > len(every) / 2:
+        usually = "usually near 1, because"
+    agreed = ""
+    if below:
+        agreed = (
+            "; where they happen to be certain of the same class, epistemic uncertainty is nearly "
+            "0 and the AUROC with it"
+        )
     yield (
         f"*In a sentence ({in_words(name, stored)}):* the AUROC is {usually} saturated members "
         f"(mean confidence {spread(confidence)}) are certain of "
@@ -220,74 +191,7 @@ def _artifact(folder: Results) -> Iterator[str]:
 def _holdout(folder: Results) -> Iterator[str]:
     for data in ("fashion-mnist", "cifar10"):
         for name, stored in folder.find("holdout", data)[:1]:
-            numbers, effect = stored["numbers"], stored["numbers"]["effect"]["swap − no-swap"]
-            n = len(effect["runs"])
-            drop = {
-                arm: numbers["table"][arm]["drop"]["relative"]["selected"]
-                for arm in ("swap", "no-swap")
-            }
-            mean, sd = TABLE_2[data]["relative"]["selected"]
-            gap = welch(list(drop["swap"]["runs"]), (mean, sd))
-            beside = f"; ours − paper's {interval(gap)}" if n >= ENOUGH else ""
-            same, known = numbers["same class by mean over own instances"]
-            yield (
-                f"*Ours, {TITLES[data]}, {runs_word(n)}:* relative drop {spread(drop['swap'])} "
-                f"with new images (the paper's {number(mean, 3)} ± {number(sd, 3)}"
-                f"{beside}), {spread(drop['no-swap'])} without. The text's rule, the mean over a "
-                "class's own images, selects the same class "
-                f"as the code's in {same} of {known} runs.\n"
-            )
-            if n >= ENOUGH:
-                yield folder.figure(
-                    name,
-                    "holdout.png",
-                    "Effect of the new images by run, and ECDF of epistemic uncertainty",
-                )
-                yield (
-                    "*In a sentence:* continued training lowers EU with or without new images; "
-                    f"{limit(effect)}.\n"
-                )
-            else:
-                yield (
-                    f"{runs_word(n).capitalize()} give {interval(effect)} for log EU(swap) − log "
-                    "EU(no swap): values without a verdict.\n"
-                )
-            if data == "cifar10":
-                yield (
-                    "In the very epoch of the swap, the learning rate falls 100-fold by the text's "
-                    "schedule, which we follow (10-fold in the published "
-                    "script): the arms with a constant rate separate the two.\n"
-                )
-            constant = [numbers["table"].get(f"{arm}-constant") for arm in ("swap", "no-swap")]
-            if all(constant):
-                means = [
-                    number(table["drop"]["relative"]["selected"]["mean"], 3)
-                    for table in constant
-                    if table
-                ]
-                yield (
-                    f"With a constant rate, the relative drop (negative: a rise) is {means[0]} "
-                    f"with new images and {means[1]} without ({runs_word(constant[0]['runs'])}, "
-                    "from other "
-                    "checkpoints; with the falling rate "
-                    f"{' and '.join(number(cell['mean'], 3) for cell in drop.values())}).\n"
-                )
-            others = {
-                arm: cell
-                for arm, cell in numbers["effect"].items()
-                if any(word in arm for word in ("pool", "random", "constant"))
-            }
-            if others:
-                each = (
-                    f"{arm.replace('-', ' ')} {interval(cell)} ({_found(cell)})"
-                    for arm, cell in others.items()
-                )
-                few = (
-                    ""
-                    if min(len(cell["runs"]) for cell in others.values()) >= ENOUGH
-                    else ": values without a verdict"
-                )
-                yield f"Other arms, difference in log EU: {'; '.join(each)}{few}.\n"
+            yield from _holdout_on(data, folder, name, stored["numbers"])
     if not folder.find("holdout"):
         yield not_run("holdout --data fashion-mnist --runs 100 --arm swap --arm no-swap") + "\n"
     yield (
@@ -308,13 +212,70 @@ def _holdout(folder: Results) -> Iterator[str]:
     )
 
 
-def _found(cell: dict[str, Any]) -> str:
-    runs = runs_word(len(cell["runs"]))
-    return (
-        runs
-        if len(cell["runs"]) < ENOUGH
-        else f"{runs}, with an 80 % chance of showing a drop of {percent(cell['detectable'])}"
+def _holdout_on(data: str, folder: Results, name: str, numbers: dict[str, Any]) -> Iterator[str]:
+    """What the runs on one data set say."""
+    effect = pick(numbers["effect"], arm="swap", among=None)
+    enough = len(effect["runs"]) >= ENOUGH
+    runs = counted(len(effect["runs"]), "run")
+    drop = {arm: of["drop"]["relative"]["selected"] for arm, of in numbers["table"].items()}
+    mean, sd = TABLE_2[data]["relative"]["selected"]
+    beside = ""
+    if enough:
+        beside = f"; ours − paper's {interval(welch(drop['swap']['runs'], (mean, sd)))}"
+    same, known = numbers["same class by mean over own instances"]
+    yield (
+        f"*Ours, {TITLES[data]}, {runs}:* relative drop {spread(drop['swap'])} "
+        f"with new images (the paper's {number(mean, 3)} ± {number(sd, 3)}"
+        f"{beside}), {spread(drop['no-swap'])} without. The text's rule, the mean over a "
+        "class's own images, selects the same class "
+        f"as the code's in {same} of {known} runs.\n"
     )
+    if enough:
+        yield folder.figure(
+            name,
+            "holdout.png",
+            "Effect of the new images by run, and ECDF of epistemic uncertainty",
+        )
+        yield (
+            "*In a sentence:* continued training lowers EU with or without new images; "
+            f"{limit(effect)}.\n"
+        )
+    else:
+        yield (
+            f"{runs.capitalize()} give {interval(effect)} for log EU(swap) − log "
+            "EU(no swap): values without a verdict.\n"
+        )
+    if data == "cifar10":
+        yield (
+            "In the very epoch of the swap, the learning rate falls 100-fold by the text's "
+            "schedule, which we follow (10-fold in the published "
+            "script): the arms with a constant rate separate the two.\n"
+        )
+    if {"swap-constant", "no-swap-constant"} <= set(drop):
+        relative = {arm: number(cell["mean"], 3) for arm, cell in drop.items()}
+        yield (
+            "With a constant rate, the relative drop (negative: a rise) is "
+            f"{relative['swap-constant']} with new images and {relative['no-swap-constant']} "
+            f"without ({counted(numbers['table']['swap-constant']['runs'], 'run')}, from other "
+            f"checkpoints; with the falling rate {relative['swap']} and {relative['no-swap']}).\n"
+        )
+    others = [cell for cell in numbers["effect"] if cell["arm"] != "swap"]
+    if others:
+        each = (
+            f"{effect_in_words(cell).replace('-', ' ')} {interval(cell)} ({_found(cell)})"
+            for cell in others
+        )
+        few = ""
+        if min(len(cell["runs"]) for cell in others) < ENOUGH:
+            few = ": values without a verdict"
+        yield f"Other arms, difference in log EU: {'; '.join(each)}{few}.\n"
+
+
+def _found(cell: Record) -> str:
+    runs = counted(len(cell["runs"]), "run")
+    if len(cell["runs"]) < ENOUGH:
+        return runs
+    return f"{runs}, with an 80 % chance of showing a drop of {percent(cell['detectable'])}"
 
 
 def _losses(folder: Results) -> Iterator[str]:
@@ -322,82 +283,69 @@ def _losses(folder: Results) -> Iterator[str]:
     if not found:
         yield not_run("losses --data fashion-mnist --runs 5")
     for name, stored in found:
-        yield (
-            f"*{in_words(name, stored)}:* "
-            + "; ".join(_indistinguishable(stored["numbers"]["value"]))
-            + ".\n"
-        )
+        each = _indistinguishable(stored["numbers"]["value"])
+        yield f"*{in_words(name, stored)}:* {'; '.join(each)}.\n"
     for name, _ in sorted(found, key=lambda each: -each[1]["about"]["runs"])[:1]:
         yield folder.figure(name, "losses.png", "Six losses for rejection and detection")
 
 
-def _indistinguishable(values: dict[str, Any]) -> Iterator[str]:
+def _indistinguishable(values: list[Record]) -> Iterator[str]:
     """For each task the highest mean, and which others a paired test with simultaneous intervals
     cannot tell from it.
     """
-    for task in dict.fromkeys(key.split(" | ")[0] for key in values):
-        cells = {key: cell for key, cell in values.items() if key.startswith(f"{task} | ")}
-        best = max(cells, key=lambda key: cells[key]["mean"])
+    for task in distinct(values, "task"):
+        cells = select(values, task=task)
+        best = max(cells, key=lambda cell: cell["mean"])
         what = "rejecting errors" if task == "rejection" else f"detecting {TITLES.get(task, task)}"
-        top = (
-            f"{best.split(' | ')[2]} uncertainty under {best.split(' | ')[1]} loss "
-            f"({spread(cells[best], 4)})"
-        )
-        if len(cells[best]["runs"]) < 2:
+        top = f"{best['part']} uncertainty under {best['loss']} loss ({spread(best, 4)})"
+        if len(best["runs"]) < 2:
             yield f"{what}: highest is {top}, in one run, which names no winner"
             continue
+        pairs = len(cells) * (len(cells) - 1) // 2  # the highest is chosen by the same runs
         close = []
-        for key, cell in cells.items():
-            apart = {
-                "runs": [a - b for a, b in zip(cells[best]["runs"], cell["runs"], strict=True)],
-                "mean": cells[best]["mean"] - cell["mean"],
-            }
-            low = simultaneous(apart, len(cells) * (len(cells) - 1) // 2)[
-                "low"
-            ]  # of all pairs: the highest is chosen by the same runs
-            if key != best and low is not None and low <= 0:
-                close.append(" ".join(reversed(key.split(" | ")[1:])))
-        yield f"{what}: {top}" + (
-            f", not distinguishable from {', '.join(close)}" if close else ", above all others"
-        )
+        for cell in cells:
+            apart = simultaneous(paired_difference(best, cell), pairs)
+            if cell is not best and apart["low"] <= 0:
+                close.append(f"{cell['part']} {cell['loss']}")
+        verdict = f"not distinguishable from {', '.join(close)}" if close else "above all others"
+        yield f"{what}: {top}, {verdict}"
 
 
 def _human(folder: Results) -> Iterator[str]:
     found = folder.find("human")
     if not found:
         yield not_run("human --data cifar10")
-    for name, stored in found[:1]:
-        labels, classes = (
-            stored["numbers"]["mean over labels"],
-            stored["numbers"]["spearman of the class means, over classes"],
-        )
+    scores = {
+        "probability": "predicted probability",
+        "TU": "total",
+        "AU": "aleatoric",
+        "EU": "epistemic",
+    }
+    for i, (name, stored) in enumerate(found):
+        numbers = stored["numbers"]
+        classes = {
+            short: pick(numbers["spearman of the class means, over classes"], score=score)
+            for short, score in scores.items()
+        }
+        each = ", ".join(f"{short} {interval(cell)}" for short, cell in classes.items())
+        if i > 0:
+            words = in_words(name, stored, with_data=False)
+            yield f"Trainings differ in this: {words}: {each}.\n"
+            continue
         yield folder.figure(
             name,
             "human.png",
-            (
-                "Correlation with the spread of votes; mean spread and mean aleatoric uncertainty "
-                "by class"
-            ),
+            "Correlation with the spread of votes; mean spread and mean aleatoric uncertainty by "
+            "class",
         )
-        scores = {
-            "probability": "predicted probability",
-            "TU": "total",
-            "AU": "aleatoric",
-            "EU": "epistemic",
-        }
-        clear = [key for key, part in scores.items() if classes[part]["low"] > 0]
+        probability, tu, au, eu = (
+            spread(pick(numbers["mean over labels"], score=score)) for score in scores.values()
+        )
+        clear = [short for short, cell in classes.items() if cell["low"] > 0]
         yield (
             f"*In a sentence ({in_words(name, stored)}):* label by label, the spread of votes "
-            "correlates with the predicted probability itself "
-            f"({spread(labels['predicted probability'])}), TU ({spread(labels['total'])}), AU "
-            f"({spread(labels['aleatoric'])}) and EU ({spread(labels['epistemic'])}); which "
+            f"correlates with the predicted probability itself ({probability}), TU ({tu}), AU "
+            f"({au}) and EU ({eu}); which "
             "*classes* people disagree on is another question: the correlation of the class means "
-            "is clearly positive for "
-            f"{', '.join(clear) or 'none'} "
-            f"({', '.join(f'{key} {interval(classes[part])}' for key, part in scores.items())}, "
-            "over 10 classes).\n"
+            f"is clearly positive for {', '.join(clear) or 'none'} ({each}, over 10 classes).\n"
         )
-    for name, stored in found[1:]:
-        classes = stored["numbers"]["spearman of the class means, over classes"]
-        each = ", ".join(f"{key} {interval(classes[part])}" for key, part in scores.items())
-        yield f"Trainings differ in this: {in_words(name, stored, with_data=False)}: {each}.\n"

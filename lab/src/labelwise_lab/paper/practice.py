@@ -5,13 +5,15 @@ support it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from .claims import COINCIDE, HELD, NEAR_ONE, NOT_HELD, limit, verdict_on
-from .intervals import simultaneous
+from ..pages import interval, number
+from ..text import counted, enumerated
+from .claims import COINCIDE, HELD, NOT_HELD, limit, verdict_on
+from .intervals import paired_difference, simultaneous
 from .provenance import TITLES, Results
+from .records import distinct, pick, select
 from .scores import MEASURES
-from .tables import interval, number, runs_word
+from .tables import above_and_below
 
 __all__ = ["practice"]
 
@@ -33,93 +35,64 @@ def practice(folder: Results) -> Iterator[str]:
 
 
 def _reject(folder: Results) -> Iterator[str]:
-    stored = dict(folder.find("losses", "fashion-mnist")).get("fashion-mnist-paper")
+    stored = folder.stored("fashion-mnist-paper", "losses")
     if stored is None or stored["about"]["runs"] < 2:
         return
-    value, difference = (
-        {
-            key.removeprefix("rejection | "): cell
-            for key, cell in stored["numbers"][kind].items()
-            if key.startswith("rejection")
-        }
-        for kind in ("value", "difference from log")
-    )
-    total, alone = value["log | total"], value["log | epistemic"]
-    gain = simultaneous(_less(total, alone), 1)
+    value = select(stored["numbers"]["value"], task="rejection", loss="log")
+    total, alone = pick(value, part="total"), pick(value, part="epistemic")
+    gain = simultaneous(paired_difference(total, alone), 1)
     if gain["low"] <= 0:
         return
-    apart = [simultaneous(difference[f"{loss} | total"], len(SMOOTH)) for loss in SMOOTH]
-    widest = max(max(-cell["low"], cell["high"]) for cell in apart)
-    alike = (
-        f" Log, squared, spherical and zero-one loss differ by less than {COINCIDE} in area."
-        if widest < COINCIDE
-        else ""
-    )
-    costs = {
-        ratio: simultaneous(difference[f"cost {ratio} | total"], 2) for ratio in ("1 : 9", "9 : 1")
-    }
-    worse = [
-        f"{ratio} by {interval(_negative(cell), 4)}"
-        for ratio, cell in costs.items()
-        if cell["high"] < 0
-    ]
-    unequal = (
-        (
+    apart = select(stored["numbers"]["difference from log"], task="rejection", part="total")
+    smooth = [simultaneous(pick(apart, loss=loss), len(SMOOTH)) for loss in SMOOTH]
+    alike = ""
+    if max(max(-cell["low"], cell["high"]) for cell in smooth) < COINCIDE:
+        alike = (
+            f" Log, squared, spherical and zero-one loss differ by less than {COINCIDE} in area."
+        )
+    worse = []
+    for ratio in ("1 : 9", "9 : 1"):
+        cell = simultaneous(pick(apart, loss=f"cost {ratio}"), 2)
+        if cell["high"] < 0:
+            loss = {"mean": -cell["mean"], "low": -cell["high"], "high": -cell["low"]}
+            worse.append(f"{ratio} by {interval(loss, 4)}")
+    unequal = ""
+    if worse:
+        unequal = (
             f" Unequal costs reject errors worse ({', '.join(worse)}): use them for decisions that "
             "have these costs."
         )
-        if worse
-        else ""
-    )
-    cifar = dict(folder.find("losses", "cifar10")).get("cifar10-paper")
+    cifar = folder.stored("cifar10-paper", "losses")
     beside = ""
     if cifar is not None:
-        of = [
-            cifar["numbers"]["value"][f"rejection | log | {part}"]["mean"]
-            for part in ("total", "epistemic")
-        ]
-        beside = (
-            f"; CIFAR-10, {runs_word(cifar['about']['runs'])}: {number(of[0], 4)} against "
-            f"{number(of[1], 4)}"
-        )
+        of = select(cifar["numbers"]["value"], task="rejection", loss="log")
+        areas = [number(pick(of, part=part)["mean"], 4) for part in ("total", "epistemic")]
+        runs = counted(cifar["about"]["runs"], "run")
+        beside = f"; CIFAR-10, {runs}: {' against '.join(areas)}"
     yield (
         "To reject errors, rank by total uncertainty, not by epistemic uncertainty alone: its "
         f"area under the curve is larger by {interval(gain, 4)} "
-        f"(FashionMNIST, {runs_word(len(total['runs']))}{beside}).{alike}{unequal}"
+        f"(FashionMNIST, {counted(len(total['runs']), 'run')}{beside}).{alike}{unequal}"
     )
-
-
-def _less(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    """The paired difference of two means over runs."""
-    return {
-        "runs": [x - y for x, y in zip(a["runs"], b["runs"], strict=True)],
-        "mean": a["mean"] - b["mean"],
-    }
-
-
-def _negative(cell: dict[str, Any]) -> dict[str, Any]:
-    return {"mean": -cell["mean"], "low": -cell["high"], "high": -cell["low"]}
 
 
 def _detect(folder: Results) -> Iterator[str]:
     each, best = [], set()
-    for name, stored in folder.find("ood"):
-        if name not in ("fashion-mnist-paper", "cifar10-paper"):
+    for name in ("cifar10-paper", "fashion-mnist-paper"):
+        stored = folder.stored(name, "ood")
+        if stored is None:
             continue
-        for other in dict.fromkeys(key.split(" | ")[0] for key in stored["numbers"]["auroc"]):
-            of = {
-                s: stored["numbers"]["auroc"][f"{other} | label-wise entropy | {part}"]["mean"]
-                for s, part in PARTS.items()
-            }
-            best.add(max(of, key=lambda s: of[s]))
-            values = ", ".join(f"{s} {number(x, 3)}" for s, x in of.items())
-            each.append(
-                f"{TITLES.get(other, other)} {values}, {runs_word(stored['about']['runs'])}"
-            )
+        for other in distinct(stored["numbers"]["auroc"], "set"):
+            cells = select(stored["numbers"]["auroc"], set=other, measure="label-wise entropy")
+            of = {short: pick(cells, part=part)["mean"] for short, part in PARTS.items()}
+            best.add(max(of, key=lambda short: of[short]))
+            values = ", ".join(f"{short} {number(x, 3)}" for short, x in of.items())
+            runs = counted(stored["about"]["runs"], "run")
+            each.append(f"{TITLES.get(other, other)} {values}, {runs}")
     if each:
-        words = (
-            "none is always best" if len(best) > 1 else f"{best.pop()} was highest on each of ours"
-        )
+        words = "none is always best"
+        if len(best) == 1:
+            words = f"{best.pop()} was highest on each of ours"
         yield (
             "To detect out-of-distribution inputs, compare epistemic, total and aleatoric "
             f"uncertainty on your own data: {words} ({'; '.join(each)})."
@@ -130,48 +103,54 @@ def _members(folder: Results) -> Iterator[str]:
     """What matters more, the number of members or the measure: the ranges of the AUROC of epistemic
     uncertainty.
     """
-    found: dict[str, tuple[dict[str, float], tuple[str, ...], str]] = {}
-    prints = folder.fingerprint()
-    if prints is not None:
-        cells = {key: cell["mean"] for key, cell in prints["numbers"]["by members"].items()}
-        found["kmnist"] = cells, ("2", "5", "10"), "FashionMNIST against KMNIST"
-    for name, stored in folder.find("ood", "cifar10"):
-        if name == "cifar10-paper" and "auroc by members" in stored["numbers"]:
-            found["svhn"] = (
-                stored["numbers"]["auroc by members"],
-                ("2", "5"),
-                f"CIFAR-10 against SVHN, {runs_word(stored['about']['runs'])}",
-            )
-    more: dict[bool, list[str]] = {True: [], False: []}
-    for other, (cells, sizes, words) in found.items():
-        of = {m: [cells[f"{other} | {m} | {size}"] for size in sizes] for m in MEASURES}
-        by_size = max(abs(x[-1] - x[0]) for x in of.values())
-        by_measure = max(
-            max(x[i] for x in of.values()) - min(x[i] for x in of.values())
-            for i in range(len(sizes))
-        )
-        levels = ", ".join(number(x, 3) for x in of["entropy"])
-        more[by_size > by_measure].append(
-            f"{words}: mutual information {levels} with {', '.join(sizes[:-1])} and {sizes[-1]} "
+    by_verdict: dict[str, list[str]] = {
+        "the number of members mattered more than the measure": [],
+        "the measure mattered more than the number of members": [],
+    }
+    of_size, of_measure = by_verdict.values()
+    for words, sizes, aurocs in _by_members(folder):
+        by_size = max(abs(each[-1] - each[0]) for each in aurocs.values())
+        by_measure = max(max(each) - min(each) for each in zip(*aurocs.values(), strict=True))
+        levels = ", ".join(number(x, 3) for x in aurocs["entropy"])
+        (of_size if by_size > by_measure else of_measure).append(
+            f"{words}: mutual information {levels} with {enumerated([str(m) for m in sizes])} "
             f"members, up to {number(by_measure, 3)} between measures"
         )
-    verdicts = {
-        True: "the number of members mattered more than the measure",
-        False: "the measure mattered more than the number of members",
-    }
-    parts = [f"{verdicts[size]} ({'; '.join(each)})" for size, each in more.items() if each]
+    parts = [f"{verdict} ({'; '.join(each)})" for verdict, each in by_verdict.items() if each]
     if parts:
         yield (
             f"For detection, try several measures and more members: {'; elsewhere, '.join(parts)}."
         )
 
 
+def _by_members(folder: Results) -> Iterator[tuple[str, list[int], dict[str, list[float]]]]:
+    """Words, numbers of members, and the AUROC of each measure with so many."""
+    prints = folder.fingerprint()
+    if prints is not None:
+        cells = select(prints["numbers"]["by members"], set="kmnist", minus=None)
+        sizes = [2, 5, 10]
+        aurocs = {
+            m: [pick(cells, measure=m, members=size)["mean"] for size in sizes] for m in MEASURES
+        }
+        yield "FashionMNIST against KMNIST", sizes, aurocs
+    stored = folder.stored("cifar10-paper", "ood")
+    if stored is not None and "auroc by members" in stored["numbers"]:
+        cells = select(stored["numbers"]["auroc by members"], set="svhn")
+        sizes = [2, 5]
+        aurocs = {
+            m: [pick(cells, measure=m, members=size)["value"] for size in sizes] for m in MEASURES
+        }
+        runs = counted(stored["about"]["runs"], "run")
+        yield f"CIFAR-10 against SVHN, {runs}", sizes, aurocs
+
+
 def _arithmetic(folder: Results) -> Iterator[str]:
     prints, parts = folder.fingerprint(), []
     if prints is not None:
+        own = select(prints["numbers"]["trainings"], training="fashion-mnist-paper", set="mnist")
         lost = [
-            prints["numbers"]["trainings"]["fashion-mnist-paper"][f"mnist | {score}"]
-            for score in ("variance", "variance, float32")
+            pick(own, measure=measure, minus=None)["value"]
+            for measure in ("variance", "variance, float32")
         ]
         parts.append(
             "Compute epistemic uncertainty without cancellation: p (p − mean) in single precision "
@@ -179,13 +158,10 @@ def _arithmetic(folder: Results) -> Iterator[str]:
             f"{number(lost[0], 4)} to {number(lost[1], 4)}."
         )
     for _, stored in folder.find("artifact", "cifar10")[:1]:
-        every = [
-            x
-            for key, values in stored["numbers"]["subsets"].items()
-            if key.startswith("not scaled | transposed")
-            for x in values
-        ]
-        high, low = sum(x > NEAR_ONE for x in every), sum(x < 1 - NEAR_ONE for x in every)
+        mishandled = {"pixels": "not scaled", "orientation": "transposed"}
+        subsets = select(stored["numbers"]["subsets"], **mishandled)
+        every = [auroc for each in subsets for auroc in each["auroc"]]
+        low, _, high = above_and_below(every)
         few = f", but nearly 0 for {low}" if low else ""
         parts.append(
             "Check the preprocessing: pixels that were not scaled made the epistemic uncertainty "
@@ -197,10 +173,10 @@ def _arithmetic(folder: Results) -> Iterator[str]:
 
 
 def _new_data(folder: Results) -> Iterator[str]:
-    stored = dict(folder.find("holdout", "fashion-mnist")).get("holdout-fashion-mnist-paper")
+    stored = folder.stored("holdout-fashion-mnist-paper", "holdout")
     if stored is None:
         return
-    effect = stored["numbers"]["effect"]["swap − no-swap"]
+    effect = pick(stored["numbers"]["effect"], arm="swap", among=None)
     where = "FashionMNIST, 300 training images"
     if verdict_on(effect) == NOT_HELD:
         yield (

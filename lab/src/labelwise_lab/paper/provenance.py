@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..pages import table
+from ..text import counted
 from .published_tables import PUBLISHED_FILES
-from .tables import read, runs_word, tables
+from .settings import sets_used
+from .tables import read, tables
 
-__all__ = ["TITLES", "Results", "data_of", "in_words", "markdown", "not_run", "provenance"]
+__all__ = ["TITLES", "Results", "data_of", "in_words", "not_run", "provenance"]
 
 TITLES = {
     "mnist": "MNIST",
@@ -37,24 +40,25 @@ class Results:
         """(folder name, stored result) of an experiment, the paper's settings first, then by name;
         trials on digits are left out.
         """
+        names = [path.parent.name for path in self.folder.glob(f"*/{experiment}.json")]
         names = [
-            path.parent.name
-            for path in self.folder.glob(f"*/{experiment}.json")
-            if path.parent.name != "published"
-        ]
-        chosen = [
             name for name in names if data_of(name) != "digits" and data in (None, data_of(name))
         ]
-        chosen.sort(key=lambda name: (not name.endswith("-paper"), name))
-        return [(name, read(self.folder / name / f"{experiment}.json")) for name in chosen]
+        names.sort(key=lambda name: (not name.endswith("-paper"), name))
+        return [(name, read(self.folder / name / f"{experiment}.json")) for name in names]
+
+    def stored(self, folder: str, experiment: str) -> dict[str, Any] | None:
+        """One result, if it is there."""
+        path = self.folder / folder / f"{experiment}.json"
+        return read(path) if path.is_file() else None
 
     def published(self, data: str) -> dict[str, Any] | None:
-        path = self.folder / "published" / f"{PUBLISHED_FILES[data]}.json"
-        return read(path) if path.is_file() else None
+        """What follows from the authors' arrays."""
+        return self.stored("published", PUBLISHED_FILES[data])
 
     def fingerprint(self) -> dict[str, Any] | None:
-        path = self.folder / "fingerprint" / "fingerprint.json"
-        return read(path) if path.is_file() else None
+        """The comparison with the paper's Table 1."""
+        return self.stored("fingerprint", "fingerprint")
 
     def versions(self) -> str:
         """With which versions the numbers were computed, each once; JSON files of others are left
@@ -80,35 +84,28 @@ class Results:
         )
 
     def figure(self, name: str, file: str, caption: str) -> str:
+        """A figure of a result, if it is there."""
         path = self.folder / name / file
-        return (
-            f"![{caption}]({Path(os.path.relpath(path, self.page)).as_posix()})\n"
-            if path.is_file()
-            else ""
-        )
+        link = Path(os.path.relpath(path, self.page)).as_posix()
+        return f"![{caption}]({link})\n" if path.is_file() else ""
 
     def picture(self, file: str, caption: str) -> str:
-        """A dot-plot of the page itself."""
-        return (
-            f"![{caption}](pictures/{file})\n" if (self.page / "pictures" / file).is_file() else ""
-        )
+        """A dot-plot of the page itself, if it is there."""
+        there = (self.page / "pictures" / file).is_file()
+        return f"![{caption}](pictures/{file})\n" if there else ""
 
     def tables(self, name: str, experiment: str) -> Iterator[str]:
         for title, columns, rows in tables(self.folder / name / f"{experiment}.json"):
-            yield f"{title}:\n\n{markdown(columns, rows)}\n"
+            yield f"{title}:\n\n{table(columns, rows)}"
 
 
 def data_of(folder: str) -> str:
     """The data set in the name of a folder, such as ``holdout-cifar10-paper``."""
     name = folder.removeprefix("holdout-")
-    return next(
-        (
-            data
-            for data in sorted([*TITLES, "digits"], key=len, reverse=True)
-            if name.startswith(f"{data}-")
-        ),
-        name,
-    )
+    for data in (*TITLES, "digits"):
+        if name.startswith(f"{data}-"):
+            return data
+    return name
 
 
 def in_words(folder: str, stored: dict[str, Any], *, with_data: bool = True) -> str:
@@ -126,17 +123,9 @@ def in_words(folder: str, stored: dict[str, Any], *, with_data: bool = True) -> 
     words = [
         f"protocol “{protocol}”",
         *[f"changed: {changes}"] * bool(rest),
-        runs_word(stored["about"]["runs"]),
+        counted(stored["about"]["runs"], "run"),
     ]
     return ", ".join([TITLES.get(data, data)] * with_data + words)
-
-
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join(
-        lines + ["| " + " | ".join(cell or " " for cell in row) + " |" for row in rows]
-    )
 
 
 def not_run(command: str) -> str:
@@ -146,17 +135,11 @@ def not_run(command: str) -> str:
 
 def provenance(stored: dict[str, Any]) -> str:
     """The command, and what was used of a data set where it is not all of it."""
-    from .settings import sets_used
-
-    setting = stored["about"]["setting"]
-    used = (
-        ()
-        if isinstance(setting, str)
-        else sets_used(stored["about"]["experiment"], setting["data"])
-    )
-    notes = [
-        f"{TITLES.get(name, name)}: {note}"
-        for name, note in stored["about"].get("data", {}).items()
-        if name in used
-    ]
-    return f"`{stored['about']['command']}`" + "".join(f" {note}." for note in notes) + "\n"
+    about = stored["about"]
+    words = f"`{about['command']}`"
+    if not isinstance(about["setting"], str):
+        used = sets_used(about["experiment"], about["setting"]["data"])
+        for name, note in about.get("data", {}).items():
+            if name in used:
+                words += f" {TITLES.get(name, name)}: {note}."
+    return f"{words}\n"

@@ -2,42 +2,36 @@
 their provenance.
 
 ``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions,
-``run-0/members`` those of the members that are finished while others are not (enough to resume the
-run on another machine), ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the results. A run is
-trained only where its predictions are missing; an interrupted training is resumed. A folder that
-``labelwise-lab train`` wrote with the same recipe and seed can be copied to ``run-SEED/training``.
-Numbers are always computed from the stored predictions.
+``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the results. A run is trained only where its
+predictions are missing; an interrupted training is resumed. A folder that ``labelwise-lab train``
+wrote with the same recipe and seed can be copied to ``run-SEED/training``. Numbers are always
+computed from the stored predictions.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from labelwise import Ensemble, __version__
-from labelwise.evaluation import Estimate, mean_over_runs
 from labelwise.io import Predictions
 
-from ..files import replacing, usable_cores
-from .prediction_files import join_predictions, read_predictions, write_predictions
+from ..files import replacing, write_file
+from ..text import plain
+from .prediction_files import read_predictions, write_predictions
 from .settings import Setting, TestImages, image_shape, sets_used, training_data
 
 __all__ = [
     "NOTES",
     "Options",
     "available",
-    "over_runs",
-    "plain",
     "predict",
     "predictions",
     "record",
@@ -84,19 +78,11 @@ class Options:
         paths = [self.results / each.name / f"run-{run}" / f"{images.name}.npz" for each in of]
         return next((path for path in paths if path.exists()), paths[0])
 
-    def member_path(self, setting: Setting, run: int, images: TestImages, member: int) -> Path:
-        """The predictions of one member, until all are there."""
-        return (
-            self.results / setting.name / f"run-{run}" / "members" / f"{images.name}-{member}.npz"
-        )
-
 
 def predictions(
     setting: Setting, run: int, wanted: Sequence[TestImages], options: Options
 ) -> dict[TestImages, Predictions]:
-    """Predictions of run ``run``; what is missing is trained, predicted and stored, member by
-    member.
-    """
+    """Predictions of run ``run``; what is missing is trained, predicted and stored."""
     if not all(options.path(setting, run, images).exists() for images in wanted):
         # While the weights are there, predict all sets of the experiments; afterwards the weights
         # are no longer needed.
@@ -106,77 +92,23 @@ def predictions(
             for images in dict.fromkeys([*wanted, *usual])
             if not options.path(setting, run, images).exists()
         ]
-        splits = {
-            images: images.load(**options.where) for images in missing
-        }  # before the training: a file may be missing
-        paths = {
-            (images, m): options.member_path(setting, run, images, m)
-            for images in missing
-            for m in range(setting.members)
-        }
-        todo = [
-            m
-            for m in range(setting.members)
-            if not all(paths[images, m].exists() for images in missing)
-        ]
-        for members in _pieces(todo, _at_a_time(options)):
-            fitted = train(setting, run, options, members)
-            for (images, split), m in itertools.product(splits.items(), members):
-                options.say(f"{setting.name}, run {run}: predicting {images.name} with member {m}")
-                y_true = split.y if images.data == setting.data else None
-                paths[images, m].parent.mkdir(parents=True, exist_ok=True)
-                write_predictions(
-                    paths[images, m],
-                    predict(fitted, images, split, members=[m]).probs,
-                    y_true,
-                    fitted.class_names,
-                )
-        for images in missing:
-            join_predictions(
-                [paths[images, m] for m in range(setting.members)],
-                options.path(setting, run, images),
-            )
-    _remove_joined(setting, run, options)
-    own = setting.data  # the labels of other sets are not stored
+        # Loaded before the training: a file may be missing.
+        splits = {images: images.load(**options.where) for images in missing}
+        fitted = train(setting, run, options)
+        for images, split in splits.items():
+            options.say(f"{setting.name}, run {run}: predicting {images.name}")
+            probs = predict(fitted, images, split).probs
+            y_true = split.y if images.data == setting.data else None
+            path = options.path(setting, run, images)
+            write_predictions(path, probs, y_true, fitted.class_names)
     return {
         images: read_predictions(
-            options.path(setting, run, images), setting.members, labeled=images.data == own
+            options.path(setting, run, images),
+            setting.members,
+            labeled=images.data == setting.data,  # the labels of other sets are not stored
         )
         for images in wanted
     }
-
-
-def _at_a_time(options: Options) -> int:
-    """How many members are trained in parallel: one on a GPU."""
-    import torch
-
-    return 1 if torch.cuda.is_available() else options.n_jobs or usable_cores()
-
-
-def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
-    """As many members at a time as are trained in parallel; what is left over joins the last ones,
-    which share the processors evenly.
-
-    >>> _pieces([0, 1, 2, 3, 4], 2)
-    [[0, 1], [2, 3, 4]]
-    """
-    pieces = [list(members[start : start + size]) for start in range(0, len(members), size)]
-    if len(pieces) > 1 and len(pieces[-1]) < size:
-        pieces[-2:] = [pieces[-2] + pieces[-1]]
-    return pieces
-
-
-def _remove_joined(setting: Setting, run: int, options: Options) -> None:
-    """Remove predictions of single members that are in the file of all; also what an interruption
-    left.
-    """
-    for images in setting.images:
-        if options.path(setting, run, images).exists():
-            for m in range(setting.members):
-                options.member_path(setting, run, images, m).unlink(missing_ok=True)
-    folder = options.member_path(setting, run, TestImages(setting.data), 0).parent
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
 
 
 def available(
@@ -196,11 +128,9 @@ def available(
     return there, absent
 
 
-def train(
-    setting: Setting, run: int, options: Options, members: Sequence[int] | None = None
-) -> Any:
-    """The ensemble of run ``run``, whose number is the seed, or only some ``members``. A finished
-    run is loaded; an interrupted one is resumed.
+def train(setting: Setting, run: int, options: Options) -> Any:
+    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an
+    interrupted one is resumed.
 
     With a constant learning rate, the longest finished training of the same setting with fewer
     epochs is continued: the weights are the same, and predictions after 5, 10 and 15 epochs cost
@@ -210,49 +140,38 @@ def train(
 
     data, _ = training_data(setting, **options.where)
     recipe = setting.recipe(image_shape(data))
-    start = None
+    start, since = None, ""
     for epochs in range(recipe.epochs - 1, 0, -1) if len(recipe.rates) == 1 else ():
         shorter = options.results / replace(setting, epochs=epochs).name / f"run-{run}" / "training"
         with suppress(ValueError, FileNotFoundError):  # not trained, or not all of it here
-            if (start := load_ensemble(shorter)).n_members >= setting.members:
+            found = load_ensemble(shorter)
+            if found.n_members >= setting.members:
+                start, since = found, f", from epoch {epochs}"
                 break
-        start = None
-    since = "" if start is None else f", from epoch {start.recipe.epochs}"
-    which = (
-        ""
-        if members is None
-        else f"member{'s' * (len(members) > 1)} {', '.join(map(str, members))} of "
-    )
     options.say(
-        f"{setting.name}, run {run}: {which}{setting.members} × {recipe.network}, {recipe.epochs} "
+        f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} "
         f"epochs{since}"
     )
-    folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
         recipe.network,
         data,
         n_members=setting.members,
         recipe=recipe,
         rng=run,
-        out_dir=folder,
+        out_dir=options.results / setting.name / f"run-{run}" / "training",
         resume=True,
         start=start,
-        members=members,
         n_jobs=options.n_jobs,
     )
 
 
-def predict(
-    fitted: Any, images: TestImages, split: Any, *, members: Sequence[int] | None = None
-) -> Ensemble:
-    """The predictions of an ensemble, or of some of its members, for some images."""
+def predict(fitted: Any, images: TestImages, split: Any) -> Ensemble:
+    """The predictions of an ensemble for some images."""
     from ..training import predict_ensemble
 
-    q: Ensemble = predict_ensemble(
-        fitted if images.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)),
-        split.x,
-        members=members,
-    )
+    if not images.scaled:
+        fitted = replace(fitted, inputs=_unscaled(fitted.inputs))
+    q: Ensemble = predict_ensemble(fitted, split.x)
     return q
 
 
@@ -274,35 +193,30 @@ def record(
 ) -> Path:
     """Write ``EXPERIMENT.json``: the numbers and their provenance. Returns the path, whose ``.png``
     is the place for a figure.
+
+    Numbers have the digits that float32 input has; not-a-number is null.
     """
-    about = {
+    folder = str(setting)
+    about: Any = setting
+    notes = {}
+    if isinstance(setting, Setting):
+        folder, about = setting.name, asdict(setting)
+        notes = {s: NOTES[s] for s in sets_used(experiment, setting.data) if s in NOTES}
+    provenance = {
         "experiment": experiment,
         "command": options.command,
-        "setting": setting if isinstance(setting, str) else asdict(setting),
+        "setting": about,
         "runs": runs,
         "seeds": list(range(runs)),
         "versions": versions(),
-        "data": {}
-        if isinstance(setting, str)
-        else {name: NOTES[name] for name in sets_used(experiment, setting.data) if name in NOTES},
+        "data": notes,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **more,
     }
-    path = (
-        options.results
-        / (setting if isinstance(setting, str) else setting.name)
-        / f"{experiment}.json"
-    )
+    path = options.results / folder / f"{experiment}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(
-            (
-                json.dumps(
-                    {"about": plain(about), "numbers": plain(numbers)}, indent=1, ensure_ascii=False
-                )
-                + "\n"
-            ).encode()
-        )
+    content = plain({"about": provenance, "numbers": numbers}, digits=9)
+    write_file(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
 
 
@@ -319,49 +233,6 @@ def versions() -> dict[str, str]:
     """Versions of the package and of what the numbers depend on."""
     found = {"labelwise": __version__, "python": platform.python_version()}
     for name in ("numpy", "torch"):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
-
-
-def plain(value: Any) -> Any:
-    """What JSON can hold: estimates as value, low, high; not-a-number as null; numbers with the
-    digits that float32 input has.
-    """
-    if isinstance(value, Estimate):
-        return plain({"value": value.value, "low": value.low, "high": value.high})
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, dict):
-        return {
-            " | ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(part)
-            for key, part in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return float(f"{value:.9g}") if np.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def over_runs(values: Any) -> dict[Any, Any]:
-    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers;
-    of dictionaries, for each key.
-
-    Where a run has no such number (NaN, such as the possible gain of a run without errors), there
-    is no mean over the runs either: ``None``.
-    """
-    if isinstance(values[0], dict):
-        return {key: over_runs([value[key] for value in values]) for key in values[0]}
-    x = np.asarray(values, dtype=float)
-    mean = sd = low = high = None
-    if np.isfinite(x).all():
-        mean = float(x.mean())
-        if len(x) > 1:
-            over = mean_over_runs(x)
-            sd, low, high = float(x.std(ddof=1)), float(over.low), float(over.high)
-    return {"mean": mean, "sd": sd, "low": low, "high": high, "runs": x.tolist()}

@@ -99,10 +99,10 @@ def aurocs(
     return {key: float(detection_scores(inside[key], outside[key]).auroc) for key in keys}
 
 
-def differences(values: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """("variance − entropy", part) and so on: the differences between each two measures."""
-    return {
-        (f"{a} − {b}", part): values[a, part] - values[b, part]
+def differences(values: Mapping[tuple[str, str], float]) -> list[dict[str, Any]]:
+    """The differences between each two measures, for each part."""
+    return [
+        {"measure": a, "minus": b, "part": part, "value": values[a, part] - values[b, part]}
         for a, b in combinations(MEASURES, 2)
         for part in PARTS
-    }
+    ]

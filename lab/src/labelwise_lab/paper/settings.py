@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,39 +70,34 @@ class Setting:
     @property
     def name(self) -> str:
         """The name of its folder."""
-        changes = (
-            f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-            for key, value in self.changes
-        )
-        epochs, members = (
-            [f"{self.epochs}-epochs"] * (self.epochs is not None),
-            [f"{self.members}-members"] * (self.members != 5),
-        )
-        return "-".join([self.data, self.protocol, *changes, *epochs, *members])
+        parts = [self.data, self.protocol]
+        for key, value in self.changes:
+            parts.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
+        if self.epochs is not None:
+            parts.append(f"{self.epochs}-epochs")
+        if self.members != 5:
+            parts.append(f"{self.members}-members")
+        return "-".join(parts)
 
     @property
     def images(self) -> list[TestImages]:
         """All test images that its experiments use, so that they can be predicted while the weights
         are there.
         """
-        others = [
-            images
-            for name in DATA[self.data]
-            for images in (four_ways(name) if name == "cifar10.2" else [TestImages(name)])
-        ]
-        return [
-            *(four_ways(self.data) if self.data == "cifar10" else [TestImages(self.data)]),
-            *others,
-        ]
+        found = []
+        for name in (self.data, *DATA[self.data]):
+            found += four_ways(name) if name in ("cifar10", "cifar10.2") else [TestImages(name)]
+        return found
 
     @property
     def changed(self) -> dict[str, Any]:
         """The changes as fields of a recipe."""
-        plain = {key: value for key, value in self.changes if key not in ("rate", "scaled")}
-        given = dict(self.changes)
-        if "rate" in given:
-            plain["rates"] = ((0, given["rate"]),)
-        return plain if given.get("scaled", True) else {**plain, "normalize": ((0.0,), (1 / 255,))}
+        fields = dict(self.changes)
+        if "rate" in fields:
+            fields["rates"] = ((0, fields.pop("rate")),)
+        if not fields.pop("scaled", True):
+            fields["normalize"] = ((0.0,), (1 / 255,))
+        return fields
 
     def recipe(self, shape: Sequence[int] | None = None) -> Recipe:
         """The training recipe; the digits, which the paper does not have, get the default one."""
@@ -117,30 +112,35 @@ class Setting:
         return recipe if self.epochs is None else recipe.stretched(self.epochs)
 
     def canonical(self, recipe: Callable[[Setting], Recipe] | None = None) -> Setting:
-        """Without changes that change nothing, the others in the order of the recipe's fields: one
-        training has one name, however it was asked for.
+        """Without changes that change nothing, the others in the order of `CHANGES`: one training
+        has one name, however it was asked for.
 
         ``recipe`` tells what is trained, if it is not the setting's own recipe.
         """
-        from ..training import Recipe
-
         of = recipe or (lambda each: each.recipe(DIGITS))
-        kept = self
-        for i in reversed(range(len(self.changes))):
-            fewer = replace(kept, changes=kept.changes[:i] + kept.changes[i + 1 :])
-            kept = fewer if of(fewer) == of(kept) else kept
-        if kept.epochs is not None and of(replace(kept, epochs=None)) == of(kept):
-            kept = replace(kept, epochs=None)
-        order = [field.name for field in fields(Recipe)]
-        place = {"rate": order.index("rates"), "scaled": order.index("normalize")}
-        return replace(
-            kept,
-            changes=tuple(
-                sorted(
-                    kept.changes, key=lambda change: place.get(change[0]) or order.index(change[0])
-                )
-            ),
-        )
+        plain = replace(self, changes=(), epochs=None)
+        given = dict(self.changes)  # of two, the last
+        changes = [(key, given[key]) for key in CHANGES if key in given]
+        kept = [each for each in changes if of(replace(plain, changes=(each,))) != of(plain)]
+        same_epochs = of(replace(plain, epochs=self.epochs)) == of(plain)
+        return replace(self, changes=tuple(kept), epochs=None if same_epochs else self.epochs)
+
+
+CHANGES = {
+    "network": str,
+    "epochs": int,
+    "batch_size": int,
+    "optimizer": str,
+    "rate": float,
+    "momentum": float,
+    "weight_decay": float,
+    "shuffle": bool,
+    "augment": bool,
+    "padding": int,
+    "scaled": bool,
+    "keep_best": bool,
+}
+"""What can be changed of a recipe, in the order of folder names."""
 
 
 def parse_change(text: str) -> tuple[str, Any]:
@@ -149,26 +149,17 @@ def parse_change(text: str) -> tuple[str, Any]:
     >>> parse_change("shuffle=false")
     ('shuffle', False)
     """
-    from ..training import Recipe
-
-    converters: dict[str, Callable[[str], Any]] = {
-        "int": int,
-        "float": float,
-        "str": str,
-        "bool": lambda word: {"true": True, "false": False}[word.lower()],
-    }
     key, equals, word = text.partition("=")
-    kinds = {
-        field.name: str(field.type) for field in fields(Recipe) if field.type in converters
-    } | {"rate": "float", "scaled": "bool"}
-    if not equals or key not in kinds:
+    if not equals or key not in CHANGES:
         raise ValueError(
-            f"a change must be FIELD=VALUE with one of the fields {', '.join(kinds)}; got {text!r}"
+            f"a change must be FIELD=VALUE with one of the fields {', '.join(CHANGES)}; got "
+            f"{text!r}"
         )
+    kind = CHANGES[key]
     try:
-        return key, converters[kinds[key]](word)
+        return key, {"true": True, "false": False}[word.lower()] if kind is bool else kind(word)
     except (ValueError, KeyError):
-        raise ValueError(f"`{key}` must be a {kinds[key]}; got {word!r}") from None
+        raise ValueError(f"`{key}` must be a {kind.__name__}; got {word!r}") from None
 
 
 @dataclass(frozen=True)
@@ -188,24 +179,17 @@ class TestImages:
     @property
     def name(self) -> str:
         """The name of its prediction file."""
-        return (
-            self.data
-            + ("" if self.scaled else "-unscaled")
-            + ("-transposed" if self.transposed else "")
-        )
+        return self.data + "-unscaled" * (not self.scaled) + "-transposed" * self.transposed
 
     def load(self, **where: Any) -> Examples:
         """Images and labels; ``where`` as for `labelwise_lab.datasets.load`."""
-        test = (
-            _out_of_distribution_for_digits(self.data)
-            if self.data in DATA["digits"]
-            else load(self.data, **where).test
-        )
-        return (
-            Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y)
-            if self.transposed
-            else test
-        )
+        if self.data in DATA["digits"]:
+            test = _out_of_distribution_for_digits(self.data)
+        else:
+            test = load(self.data, **where).test
+        if self.transposed:
+            return Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y)
+        return test
 
 
 def sets_used(experiment: str, data: str) -> tuple[str, ...]:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from itertools import product
 from math import exp
 from pathlib import Path
 from typing import Any
 
-from ..text import PARTS
+from ..files import read_json
+from ..pages import interval, number, spread
+from ..text import PARTS, counted
+from .holdout_numbers import effect_in_words
+from .records import Record, distinct, pick, select
 
 __all__ = [
     "DROP_COLUMNS",
     "EFFECT_COLUMNS",
     "Table",
+    "above_and_below",
     "drop_rows",
     "effect_rows",
-    "interval",
-    "number",
+    "measure_in_words",
+    "percent",
     "read",
-    "runs_word",
-    "spread",
     "tables",
 ]
 
@@ -51,16 +52,15 @@ def read(path: Path) -> dict[str, Any]:
     """A stored result: ``about``, where it comes from, and ``numbers``."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no result {str(path)!r}; run the experiment first")
+    wrong = "it must hold `about` and `numbers`"
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # also what is not UTF-8
+        stored = read_json(path)
+        if all(isinstance(stored[key], dict) for key in ("about", "numbers")):
+            return dict(stored)
+    except (TypeError, KeyError):
+        pass
+    except ValueError as error:
         wrong = str(error)
-    else:
-        if isinstance(stored, dict) and all(
-            isinstance(stored.get(key), dict) for key in ("about", "numbers")
-        ):
-            return stored
-        wrong = "it must hold `about` and `numbers`"
     kind = "published" if path.parent.name == "published" else path.stem
     raise ValueError(
         f"{str(path)!r} is not a stored result: {wrong}; delete it and run `labelwise-lab "
@@ -73,78 +73,36 @@ def tables(path: Path) -> list[Table]:
     stored = read(path)
     about, numbers = stored["about"], stored["numbers"]
     if about["setting"] == "published":
-        return [
-            (
-                "Drop in mean EU, mean ± sd (n)",
-                DROP_COLUMNS,
-                drop_rows("swap", numbers, about["runs"]),
-            )
-        ]
+        rows = drop_rows("swap", numbers, about["runs"])
+        return [("Drop in mean EU, mean ± sd (n)", DROP_COLUMNS, rows)]
     makers = {
-        "arc": arc,
-        "ood": ood,
-        "losses": losses,
-        "gallery": gallery,
-        "holdout": holdout,
-        "artifact": artifact,
-        "human": human,
-        "fingerprint": fingerprint,
+        "arc": arc_tables,
+        "ood": ood_tables,
+        "losses": losses_tables,
+        "gallery": gallery_tables,
+        "holdout": holdout_tables,
+        "artifact": artifact_tables,
+        "human": human_tables,
+        "fingerprint": fingerprint_tables,
     }
     return makers[about["experiment"]](numbers, about)
 
 
-def spread(cell: dict[str, Any], digits: int = 3) -> str:
-    """Mean ± standard deviation between runs; one run has none."""
-    mean = number(cell["mean"], digits)
-    return mean if cell.get("sd") is None else f"{mean} ± {number(cell['sd'], digits)}"
-
-
-def interval(cell: dict[str, Any] | None, digits: int = 3) -> str:
-    """A mean, or an estimate, with its 95 % interval."""
-    if cell is None:
-        return "–"
-    value = number(cell["mean"] if "mean" in cell else cell["value"], digits)
-    return (
-        value
-        if cell.get("low") is None
-        else f"{value} [{number(cell['low'], digits)}, {number(cell['high'], digits)}]"
-    )
-
-
-def number(value: float | None, digits: int) -> str:
-    """With a proper minus sign, and none before 0.000."""
-    if value is None:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return text.replace("-", "−") if float(text) != 0 else text.lstrip("-")
-
-
-def runs_word(n: int) -> str:
-    """``1 run``, ``5 runs``."""
-    return f"{n} run{'s' * (n != 1)}"
-
-
-def _keys(cells: dict[str, Any], *places: int) -> list[Any]:
-    """The distinct words at one place of keys such as ``mnist | variance | total``; for several
-    places, their combinations.
-    """
-    words = [list(dict.fromkeys(key.split(" | ")[place] for key in cells)) for place in places]
-    return words[0] if len(words) == 1 else list(product(*words))
-
-
-def arc(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def arc_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Area under the accuracy–rejection curves, and differences between the measures."""
     area, difference = numbers["area"], numbers["area difference"]
     title = (
-        f"Area under the accuracy–rejection curve, {runs_word(about['runs'])}; accuracy "
+        f"Area under the accuracy–rejection curve, {counted(about['runs'], 'run')}; accuracy "
         f"{spread(numbers['accuracy'], 4)}"
     )
     rows = [
-        [name, *(spread(area[f"{name} | {part}"], 4) for part in PARTS)] for name in _keys(area, 0)
+        [measure, *(spread(pick(area, measure=measure, part=part), 4) for part in PARTS)]
+        for measure in distinct(area, "measure")
     ]
     compared = [
-        [pair, *(interval(difference[f"{pair} | {part}"], 5) for part in PARTS)]
-        for pair in _keys(difference, 0)
+        [measure_in_words(total)]
+        + [interval(pick(difference, **_pair(total), part=part), 5) for part in PARTS]
+        for total in select(difference, part="total")
     ]
     columns = [SHORT[part] for part in PARTS]
     return [
@@ -153,28 +111,35 @@ def arc(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     ]
 
 
-def ood(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
-    """AUROCs by set and measure, differences between the measures, and the effect of the number of
-    members.
-    """
-    cells, differences, instances = (
-        numbers[f"auroc{kind}"] for kind in ("", " difference", " difference, instances of run 0")
-    )
-    runs, order = runs_word(about["runs"]), ("epistemic", "total", "aleatoric")
-    rows = [
-        [name, measure, *(spread(cells[f"{name} | {measure} | {part}"]) for part in order)]
-        for name, measure in _keys(cells, 0, 1)
-    ]
-    compared = [
-        [
-            name,
-            pair,
-            interval(differences[f"{name} | {pair} | epistemic"], 4),
-            interval(instances[f"{name} | {pair}"], 4),
-        ]
-        for name, pair in _keys(differences, 0, 1)
-    ]
-    made: list[Table] = [
+def _pair(record: Record) -> dict[str, Any]:
+    """The measure, and the one whose value is subtracted."""
+    return {key: record[key] for key in ("measure", "minus")}
+
+
+def measure_in_words(record: Record) -> str:
+    """A measure, or the difference of two, such as ``variance − entropy``."""
+    words = str(record["measure"])
+    return f"{words} − {record['minus']}" if record.get("minus") else words
+
+
+def ood_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+    """AUROCs by set and measure, and differences between the measures."""
+    runs = counted(about["runs"], "run")
+    rows = []
+    for name in distinct(numbers["auroc"], "set"):
+        for measure in distinct(numbers["auroc"], "measure"):
+            cells = select(numbers["auroc"], set=name, measure=measure)
+            by_part = (pick(cells, part=part) for part in ("epistemic", "total", "aleatoric"))
+            rows.append([name, measure, *map(spread, by_part)])
+    compared = []
+    for cell in numbers["auroc difference, instances of run 0"]:
+        over_runs = pick(
+            numbers["auroc difference"], set=cell["set"], **_pair(cell), part="epistemic"
+        )
+        compared.append(
+            [cell["set"], measure_in_words(cell), interval(over_runs, 4), interval(cell, 4)]
+        )
+    return [
         (
             f"AUROC, {about['setting']['data']} against other sets, {runs}",
             ["set", "measure", "EU", "TU", "AU"],
@@ -186,56 +151,48 @@ def ood(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
             compared,
         ),
     ]
-    return made
 
 
-def losses(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def losses_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """For each task, each loss and its difference from log loss."""
-    value, difference = numbers["value"], numbers["difference from log"]
-    columns = [
-        "loss",
-        *(SHORT[part] for part in PARTS),
-        *(f"{SHORT[part]} − log's" for part in PARTS),
+    losses = distinct(numbers["value"], "loss")
+    short = [SHORT[part] for part in PARTS]
+    columns = ["loss", *short, *(f"{name} − log's" for name in short)]
+    tied = [[loss, *map(spread, select(numbers["tied"], loss=loss))] for loss in losses]
+    found: list[Table] = [
+        ("Share of test instances whose score ties with another's", columns[:4], tied)
     ]
-    tied = [
-        [loss, *(spread(numbers["tied"][f"{loss} | {part}"]) for part in PARTS)]
-        for loss in _keys(value, 1)
-    ]
-    made = [("Share of test instances whose score ties with another's", columns[:4], tied)]
-    for task in _keys(value, 0):
-        what, digits = (
-            ("Area under the accuracy–rejection curve", 4)
-            if task == "rejection"
-            else (f"AUROC against {task}", 3)
-        )
+    for task in distinct(numbers["value"], "task"):
+        what, digits = f"AUROC against {task}", 3
+        if task == "rejection":
+            what, digits = "Area under the accuracy–rejection curve", 4
         rows = []
-        for loss in _keys(value, 1):
-            keys = [f"{task} | {loss} | {part}" for part in PARTS]
+        for loss in losses:
+            values = select(numbers["value"], task=task, loss=loss)
+            apart = select(numbers["difference from log"], task=task, loss=loss)
             rows.append(
-                [
-                    loss,
-                    *(spread(value[key], digits) for key in keys),
-                    *(interval(difference.get(key), digits + 1) for key in keys),
-                ]
+                [loss]
+                + [spread(cell, digits) for cell in values]
+                + ([interval(cell, digits + 1) for cell in apart] or ["–"] * len(values))
             )
-        made.append((f"{what}, {runs_word(about['runs'])}", columns, rows))
-    return made
+        found.append((f"{what}, {counted(about['runs'], 'run')}", columns, rows))
+    return found
 
 
-def gallery(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def gallery_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """The instances shown."""
     columns = ["position", "true", "predicted", *(SHORT[part] for part in PARTS)]
-    rows = {
-        part: [
+    found = []
+    for part in PARTS:
+        rows = [
             [str(x["position"]), x["true"], x["predicted"], *(number(x[p], 3) for p in PARTS)]
             for x in numbers[part]
         ]
-        for part in PARTS
-    }
-    return [(f"Highest {part} uncertainty (bits, run 0)", columns, rows[part]) for part in PARTS]
+        found.append((f"Highest {part} uncertainty (bits, run 0)", columns, rows))
+    return found
 
 
-def holdout(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def holdout_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Table 2 for each arm, and the paired effects."""
     rows = [
         row
@@ -251,17 +208,20 @@ def holdout(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
 
 def effect_rows(numbers: dict[str, Any]) -> list[list[str]]:
     """What each arm adds to its control, for its class and for the others."""
-    others = numbers["effect on other classes"]
-    return [
-        [
-            name.replace("-", " "),
-            str(len(cell["runs"])),
-            interval(cell),
-            percent(cell["detectable"]),
-            interval(others.get(name)),
-        ]
-        for name, cell in numbers["effect"].items()
-    ]
+    rows = []
+    for cell in numbers["effect"]:
+        about = {key: cell[key] for key in ("arm", "control", "among")}
+        others = select(numbers["effect on other classes"], **about)
+        rows.append(
+            [
+                effect_in_words(cell).replace("-", " "),
+                str(len(cell["runs"])),
+                interval(cell),
+                percent(cell["detectable"]),
+                interval(others[0]) if others else "–",
+            ]
+        )
+    return rows
 
 
 def percent(log_ratio: float | None) -> str:
@@ -273,156 +233,142 @@ def drop_rows(arm: str, table: dict[str, Any], n: int) -> list[list[str]]:
     """The two rows, absolute and relative, of one arm and its n runs."""
     rises, of = table["EU of another class rises"]
     predicted = f"{number(100 * table['predicted by the other classes']['value'], 0)} %"
-    made = []
+    rows = []
     for kind, drop in table["drop"].items():
-        cells = [
-            spread({**drop[name], **({"sd": None} if n < 2 else {})}, 4)
-            for name in ("selected", "others", "next highest")
-        ]
-        largest = f"{table['selected has the largest drop'][kind]}/{n}"
-        made.append(
+        cells = [drop[name] for name in ("selected", "others", "next highest")]
+        if n < 2:
+            cells = [{"mean": cell["mean"]} for cell in cells]
+        rows.append(
             [
                 arm.replace("-", " "),
                 str(n),
                 kind,
-                *cells,
-                largest,
+                *(spread(cell, 4) for cell in cells),
+                f"{table['selected has the largest drop'][kind]}/{n}",
                 f"{rises}/{of}",
                 predicted if kind == "absolute" else "",
             ]
         )
-    return made
+    return rows
 
 
-def artifact(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def above_and_below(aurocs: list[float]) -> tuple[int, int, int]:
+    """How many AUROCs are below 0.1, between, and above 0.9."""
+    below, above = sum(x < 0.1 for x in aurocs), sum(x > 0.9 for x in aurocs)
+    return below, len(aurocs) - below - above, above
+
+
+def artifact_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """AUROC of the same images, handled in four ways."""
-    cells = numbers["auroc"]
-    measures = _keys(cells, 3)
     rows = []
-    for data, scaled, way in _keys(cells, 0, 1, 2):
-        key = f"{data} | {scaled} | {way}"
-        accuracy = (
-            numbers["accuracy"].get(f"{scaled} | {way}")
-            if data == about["setting"]["data"]
-            else None
-        )
-        values = [
-            *(cells[f"{key} | {measure}"] for measure in measures),
-            numbers["confidence"][key],
-            numbers["agreement"][key],
+    for cell in numbers["confidence"]:
+        way = {key: cell[key] for key in ("pixels", "orientation")}
+        where = {"set": cell["set"], **way}
+        cells = [
+            *select(numbers["auroc"], **where),
+            cell,
+            pick(numbers["agreement"], **where),
         ]
-        rows.append(
-            [data, scaled, way, *map(spread, values), "–" if accuracy is None else spread(accuracy)]
-        )
+        accuracy = "–"
+        if cell["set"] == about["setting"]["data"]:
+            accuracy = spread(pick(numbers["accuracy"], **way))
+        rows.append([*where.values(), *map(spread, cells), accuracy])
+    measures = distinct(numbers["auroc"], "measure")
     columns = ["images", "pixels", "", *measures, "members' confidence", "all agree", "accuracy"]
-    counts = []
-    for key, values in numbers["subsets"].items():
-        below, above = sum(x < 0.1 for x in values), sum(x > 0.9 for x in values)
-        counts.append(
-            [*key.split(" | "), *map(str, (len(values), below, len(values) - below - above, above))]
-        )
+    counts = [
+        [
+            *(str(each[key]) for key in ("pixels", "orientation", "members")),
+            *map(str, (len(each["auroc"]), *above_and_below(each["auroc"]))),
+        ]
+        for each in numbers["subsets"]
+    ]
     subsets = (
         "AUROC (EU, label-wise entropy) of every subset of the members: how many are below 0.1, "
         "between, and above 0.9"
     )
-    return [
-        (f"AUROC (EU) against the plain test images, {runs_word(about['runs'])}", columns, rows),
-        (
-            subsets,
-            ["pixels", "", "members", "subsets", "below 0.1", "between", "above 0.9"],
-            counts,
-        ),
-    ]
+    of_subsets = ["pixels", "", "members", "subsets", "below 0.1", "between", "above 0.9"]
+    title = f"AUROC (EU) against the plain test images, {counted(about['runs'], 'run')}"
+    return [(title, columns, rows), (subsets, of_subsets, counts)]
 
 
-def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def human_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Rank correlations with votes and error, and label by label."""
-    pairs, labels = numbers["spearman"], numbers["spearman by label"]
-    images, votes, aleatoric = (
-        numbers[key]
-        for key in (
-            "spearman by label, images of the last run",
-            "mean spread of the votes",
-            "mean aleatoric",
+    rows = []
+    for part in PARTS:
+        cells = (pick(numbers["spearman"], part=part, against=what) for what in ("votes", "error"))
+        rows.append([SHORT[part], *map(spread, cells)])
+    compared = []
+    for cell in numbers["mean over labels"]:
+        score = cell["score"]
+        of_means = pick(numbers["spearman of the class means, over classes"], score=score)
+        compared.append([SHORT.get(score, score), spread(cell), interval(of_means)])
+    by_label = []
+    for cell in sorted(numbers["spearman by label"], key=lambda cell: -(cell["mean"] or 0)):
+        label = cell["label"]
+        over_images = pick(numbers["spearman by label, images of the last run"], label=label)
+        of_votes = pick(numbers["mean spread of the votes"], label=label)["value"]
+        aleatoric = pick(numbers["mean aleatoric"], label=label)
+        by_label.append(
+            [
+                label,
+                spread(cell),
+                interval(over_images),
+                number(of_votes, 4),
+                spread(aleatoric, 4),
+            ]
         )
-    )
-    rows = [
-        [SHORT[part], *(spread(pairs[f"{part} | {what}"]) for what in ("votes", "error"))]
-        for part in PARTS
-    ]
-    by_label = [
-        [
-            name,
-            spread(labels[name]),
-            interval(images[name]),
-            number(votes[name], 4),
-            spread(aleatoric[name], 4),
-        ]
-        for name in sorted(labels, key=lambda name: -(labels[name]["mean"] or 0))
-    ]
-    title = (
-        f"Spearman correlation with the spread of votes and with error, {runs_word(about['runs'])}"
-    )
-    columns = ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"]
-    compared = [
-        [
-            SHORT.get(name, name),
-            spread(cell),
-            interval(numbers["spearman of the class means, over classes"][name]),
-        ]
-        for name, cell in numbers["mean over labels"].items()
-    ]
+    runs = counted(about["runs"], "run")
     return [
-        (title, ["uncertainty, summed over the labels", "votes", "error"], rows),
+        (
+            f"Spearman correlation with the spread of votes and with error, {runs}",
+            ["uncertainty, summed over the labels", "votes", "error"],
+            rows,
+        ),
         (
             "Label by label, with a baseline",
             ["score", "mean over the labels", "class means (n = 10 classes)"],
             compared,
         ),
-        ("AU against the votes, by label", columns, by_label),
+        (
+            "AU against the votes, by label",
+            ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"],
+            by_label,
+        ),
     ]
 
 
-def fingerprint(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+def fingerprint_tables(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """For each set: levels and differences by the number of members and for other trainings, with
     the distance from the paper's.
     """
-    distance = numbers["distance by members"]
-    made: list[Table] = []
-    for name in _keys(distance, 0):
-        cells = [f"{name} | {quantity}" for quantity in _keys(distance, 1)]
-        columns = ["", *_keys(distance, 1)]
-        paper = ["paper", *(number(numbers["paper"][key], 3) for key in cells)]
-        by_size = [
-            [
-                f"{m} members",
-                *(
-                    _with_distance(
-                        numbers["by members"][f"{key} | {m}"]["mean"], distance[f"{key} | {m}"]
-                    )
-                    for key in cells
-                ),
-            ]
-            for m in _keys(distance, 2)
-        ]
-        trained = [
-            [
-                f"{training}, {runs_word(of['runs'])}",
-                *(_with_distance(of[key], numbers["distance"][training][key]) for key in cells),
-            ]
-            for training, of in numbers["trainings"].items()
-        ]
-        what = "value (distance from the paper's in standard errors)"
-        made += [
-            (
-                f"{name}, by the number of members, drawn from {about['members']}: {what}",
-                columns,
-                [paper, *by_size],
-            ),
-            (f"{name}, by training: {what}", columns, [paper, *trained]),
-        ]
-    return made
 
+    def cell(records: list[Record], key: str, quantity: Record) -> str:
+        found = pick(records, **_pair(quantity))
+        return f"{number(found[key], 4)} ({number(found['distance'], 1)})"
 
-def _with_distance(value: float, distance: float) -> str:
-    return f"{number(value, 4)} ({number(distance, 1)})"
+    what = "value (distance from the paper's in standard errors)"
+    found: list[Table] = []
+    for name in distinct(numbers["paper"], "set"):
+        by_size = select(numbers["by members"], set=name)
+        by_training = select(numbers["trainings"], set=name)
+        quantities = [
+            quantity
+            for quantity in select(numbers["paper"], set=name)
+            if quantity["minus"] or quantity["measure"] == "entropy"
+        ]
+        columns = ["", *map(measure_in_words, quantities)]
+        paper = ["paper", *(number(quantity["value"], 3) for quantity in quantities)]
+        sizes = [
+            [f"{size} members"]
+            + [cell(select(by_size, members=size), "mean", each) for each in quantities]
+            for size in distinct(by_size, "members")
+        ]
+        trained = []
+        for training in distinct(by_training, "training"):
+            of = select(by_training, training=training)
+            words = f"{training}, {counted(of[0]['runs'], 'run')}"
+            trained.append([words, *(cell(of, "value", each) for each in quantities)])
+        title = f"{name}, by the number of members, drawn from {about['members']}: {what}"
+        found.append((title, columns, [paper, *sizes]))
+        found.append((f"{name}, by training: {what}", columns, [paper, *trained]))
+    return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
 import labelwise as lw
 from labelwise.evaluation import compare_detection, detection_scores, rejection_curve
 from labelwise_lab.paper.audit.formulas import (
+    Check,
     all_scores,
     area,
     auroc,
@@ -16,12 +19,12 @@ from labelwise_lab.paper.audit.formulas import (
     complement,
     delong,
     entropy,
-    read_labels,
+    opened,
     read_probs,
 )
 from labelwise_lab.paper.holdout_drops import drops
 from labelwise_lab.paper.holdout_numbers import table_of
-from labelwise_lab.paper.results_folder import over_runs
+from labelwise_lab.paper.records import over_runs
 
 PROBS = np.random.default_rng(0).dirichlet([0.3] * 4, (5, 200))
 
@@ -71,7 +74,8 @@ def test_delong_with_ties() -> None:
     inside = rng.integers(0, 9, (2, 8000)) / 9.0
     outside = rng.integers(2, 12, (2, 5000)) / 9.0
     expected = compare_detection(inside[0], outside[0], inside[1], outside[1]).auroc
-    assert delong(list(inside), list(outside)) == pytest.approx(
+    value, reach = delong(list(inside), list(outside))
+    assert (value, value - reach, value + reach) == pytest.approx(
         (expected.value, expected.low, expected.high), abs=1e-5
     )  # the package has Student's t
 
@@ -81,20 +85,21 @@ def test_files_are_opened_or_named(tmp_path) -> None:
     path.parent.mkdir()
     np.savez(path, log_probs=np.log(PROBS))
     np.testing.assert_allclose(read_probs(path, 2), PROBS[:2], rtol=1e-5)
-    with pytest.raises(ValueError, match=r"^run-0/a\.npz: y_true is not a file in the archive$"):
-        read_labels(path)
+    message = r"^run-0/a\.npz: y_true is not a file in the archive$"
+    with pytest.raises(ValueError, match=message), opened(path) as file:
+        file["y_true"]
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"^run-0/a\.npz: File is not a zip file$"):
-        read_labels(path)
+        read_probs(path)
     path.write_text("x")
     with pytest.raises(ValueError, match=r"^run-0/a\.npz: it is not a \.npz file$"):
-        read_labels(path)
+        read_probs(path)
 
 
 def test_runs_without_a_number_have_no_mean() -> None:
     cell = over_runs([0.5, np.nan])
     found = list(compare_runs("x", cell, [0.5, np.nan]))
-    assert [name for name, _, _ in found] == [
+    assert [check.name for check in found] == [
         "x, run 0",
         "x, run 1",
         "x, mean",
@@ -102,26 +107,22 @@ def test_runs_without_a_number_have_no_mean() -> None:
         "x, low",
         "x, high",
     ]
-    assert all(stored is None and np.isnan(again) for _, stored, again in found[2:])
+    assert all(check.stored is None and np.isnan(check.recomputed) for check in found[2:])
+
+
+def differ(checks: Iterable[Check]) -> list[str]:
+    return [check.name for check in checks if abs(check.stored - check.recomputed) > 1e-9]
 
 
 def test_comparisons_find_what_differs() -> None:
-    cell = {"runs": [1.0, 2.0, 4.0], "mean": 7 / 3, "sd": 1.5}
-    assert [
-        name for name, a, b in compare_runs("x", cell, [1.0, 2.0, 4.0]) if abs(a - b) > 1e-9
-    ] == ["x, sd"]
+    cell = over_runs([1.0, 2.0, 4.0]) | {"sd": 1.5}
+    assert differ(compare_runs("x", cell, [1.0, 2.0, 4.0])) == ["x, sd"]
     before, after = (
         np.array([[0.4, 0.2, 0.1], [0.3, 0.5, 0.1]]),
         np.array([[0.1, 0.1, 0.2], [0.2, 0.1, 0.05]]),
     )
     found = drops(before, after)
     table = table_of(found)
-    assert all(
-        abs(a - b) < 1e-12 for _, a, b in compare_drops("", table, before, after, found.selected)
-    )
+    assert differ(compare_drops("", table, before, after, found.selected)) == []
     table["drop"]["relative"]["others"]["mean"] += 0.1
-    assert [
-        name
-        for name, a, b in compare_drops("", table, before, after, found.selected)
-        if abs(a - b) > 1e-9
-    ] == ["relative, others"]
+    assert differ(compare_drops("", table, before, after, found.selected)) == ["relative, others"]

@@ -13,22 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from pathlib import Path
-from typing import Any
 
-from .formulas import DAMAGED, Check
+from .formulas import TOLERANCE, Check
 from .from_others import compare_votes, find, published
 from .from_predictions import CHECKS
 
 __all__ = ["AUDITED", "TOLERANCE", "Audit", "audit"]
 
-TOLERANCE = 5e-5
-"""Half of the last printed digit of an AUROC's difference; the package ranks in single precision,
-which moves a run by up to 2e-5.
-"""
-OTHER_TOLERANCES = {": area": 5e-6, ", distance of ": 0.05}
-"""Areas under rejection curves are printed with one more digit, distances in standard errors with
-one digit.
-"""
 AUDITED = (
     "AUROCs, areas, correlations, hold-out effects and counts, distances from the paper's and "
     "their intervals, but not monotonicity, the effects of "
@@ -45,7 +36,7 @@ class Audit:
     count: int = 0
     """Numbers recomputed."""
     different: list[Check] = field(default_factory=list)
-    """Those that differ by more than `TOLERANCE` (some by `OTHER_TOLERANCES`)."""
+    """Those that differ by more than their tolerance."""
     unreadable: dict[str, str] = field(default_factory=dict)
     """Result -> why its file, or one that its numbers follow from, cannot be read."""
     skipped: dict[str, str] = field(default_factory=dict)
@@ -69,47 +60,43 @@ def audit(
     for path in sorted(results.glob("*/*.json")):
         name = f"{path.parent.name}/{path.name}"
         try:
-            found = _checks(path, data_dirs)
-            each = (
-                found
-                if isinstance(found, str)
-                else [(f"{name[:-5]}: {key}", _number(a), _number(b)) for key, a, b in found]
-            )
-        except DAMAGED as error:
-            done.unreadable[name] = (
-                f"it has no {error}"
-                if isinstance(error, KeyError)
-                else str(error) or type(error).__name__
-            )
+            checks = list(_checks(path, data_dirs))
+        except Skipped as reason:
+            done.skipped[name] = str(reason)
+            say(f"{name}: not recomputed, {reason}")
+        except KeyError as error:
+            done.unreadable[name] = f"it has no {error}"
             say(f"{name}: cannot be read: {done.unreadable[name]}")
-            continue
-        if isinstance(each, str):
-            done.skipped[name] = each
-            say(f"{name}: not recomputed, {each}")
-            continue
-        wrong = [check for check in each if not _same(*check)]
-        say(f"{name}: {len(each)} numbers, {len(wrong)} differ")
-        done.count, done.different = done.count + len(each), done.different + wrong
+        except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+            done.unreadable[name] = str(error) or type(error).__name__
+            say(f"{name}: cannot be read: {done.unreadable[name]}")
+        else:
+            wrong = [check for check in checks if not _agrees(check)]
+            say(f"{name}: {len(checks)} numbers, {len(wrong)} differ")
+            done.count += len(checks)
+            done.different += [
+                check._replace(name=f"{name.removesuffix('.json')}: {check.name}")
+                for check in wrong
+            ]
     return done
 
 
-def _number(value: Any) -> float:
-    """A number; one that is not defined is stored as null."""
-    return nan if value is None else float(value)
+def _agrees(check: Check) -> bool:
+    stored = nan if check.stored is None else float(check.stored)
+    if isnan(stored) or isnan(check.recomputed):
+        return isnan(stored) and isnan(check.recomputed)
+    return abs(stored - check.recomputed) <= check.tolerance
 
 
-def _same(name: str, stored: float, again: float) -> bool:
-    tolerance = next(
-        (tolerance for words, tolerance in OTHER_TOLERANCES.items() if words in name), TOLERANCE
-    )
-    return abs(stored - again) <= tolerance or (isnan(stored) and isnan(again))
+class Skipped(Exception):
+    """Why a result is not recomputed."""
 
 
-def _checks(path: Path, data_dirs: Sequence[Path]) -> Iterator[Check] | str:
-    """The numbers of one stored result, or why they cannot be recomputed."""
+def _checks(path: Path, data_dirs: Sequence[Path]) -> Iterator[Check]:
+    """The numbers of one stored result."""
     folder, experiment = path.parent, path.stem
     if folder.name != "published" and experiment not in {*CHECKS, "human"}:
-        return "it is no experiment of this package"
+        raise Skipped("it is no experiment of this package")
     stored = json.loads(path.read_text(encoding="utf-8"))
     if not (
         isinstance(stored, dict)
@@ -120,25 +107,17 @@ def _checks(path: Path, data_dirs: Sequence[Path]) -> Iterator[Check] | str:
     if folder.name == "published":
         name = f"label_uq_holdout_{experiment}.npz"
         arrays = find(name, data_dirs)
-        return (
-            f"the authors' {name} is in no data directory"
-            if arrays is None
-            else published(arrays, numbers)
-        )
-    if not (
-        any(folder.glob("run-*/*.npz"))
-        or (folder / "runs.npz").is_file()
-        or experiment == "fingerprint"
-    ):
-        return "its predictions are not stored"
+        if arrays is None:
+            raise Skipped(f"the authors' {name} is in no data directory")
+        return published(arrays, numbers)
+    predictions = any(folder.glob("run-*/*.npz")) or (folder / "runs.npz").is_file()
+    if not predictions and experiment != "fingerprint":
+        raise Skipped("its predictions are not stored")
     if experiment == "human":
         if about["votes"] != "CIFAR-10H":
-            return "a trial with votes that nobody cast"
-        name = "cifar10h-counts.npy"
-        counts = find(name, data_dirs)
-        return (
-            f"{name} (CIFAR-10H) is in no data directory"
-            if counts is None
-            else compare_votes(folder, counts, numbers, about)
-        )
+            raise Skipped("a trial with votes that nobody cast")
+        counts = find("cifar10h-counts.npy", data_dirs)
+        if counts is None:
+            raise Skipped("cifar10h-counts.npy (CIFAR-10H) is in no data directory")
+        return compare_votes(folder, counts, numbers, about)
     return CHECKS[experiment](folder, numbers, about)

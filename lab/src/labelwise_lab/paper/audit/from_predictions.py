@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -11,136 +11,128 @@ import numpy as np
 
 from .fingerprint import fingerprint
 from .formulas import (
+    AREA_TOLERANCE,
     MEASURES,
     PAIRS,
     PARTS,
     Check,
+    Recomputed,
     all_scores,
     area,
     auroc,
     compare_drops,
+    compare_ends,
     compare_runs,
     complement,
     delong,
     entropy,
     opened,
-    read_labels,
+    own_runs,
     read_probs,
-    run_folders,
+    select,
 )
 
 __all__ = ["CHECKS"]
 
 
 def _ood(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
-    data, members = about["setting"]["data"], about["setting"]["members"]
-    others = dict.fromkeys(key.split(" | ")[0] for key in numbers["auroc"])
-    found: dict[str, list[float]] = {}
-    accuracy = []
-    for r, run in run_folders(folder, about):
-        probs = read_probs(run / f"{data}.npz", members)
+    members = about["setting"]["members"]
+    found = Recomputed()
+    for run, probs, correct in own_runs(folder, about):
         inside = all_scores(probs)
-        accuracy.append(
-            float((probs.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")).mean())
-        )
-        for other in others:
-            outside = all_scores(read_probs(run / f"{other}.npz", members))
+        found.add("accuracy", correct.mean())
+        for other in dict.fromkeys(cell["set"] for cell in numbers["auroc"]):
+            other_probs = read_probs(run / f"{other}.npz", members)
+            outside = all_scores(other_probs)
             each = {key: auroc(inside[key], outside[key]) for key in inside}
             for (measure, part), value in each.items():
-                found.setdefault(f"auroc {other} | {measure} | {part}", []).append(value)
-            if r == 0:
-                for a, b in PAIRS:
-                    cell = numbers["auroc difference, instances of run 0"][f"{other} | {a} − {b}"]
-                    again = delong(
-                        *([of[m, "epistemic"] for m in (a, b)] for of in (inside, outside))
-                    )
-                    ends = zip(("value", "low", "high"), again, strict=True)
-                    yield from (
-                        (f"auroc difference {other} | {a} − {b}, instances, {end}", cell[end], x)
-                        for end, x in ends
-                    )
-                outside_probs = read_probs(run / f"{other}.npz", members)
-                for size in range(2, members + 1):
-                    subsets = [list(group) for group in combinations(range(members), size)]
-                    pairs = [
-                        [all_scores(p[group]) for p in (probs, outside_probs)] for group in subsets
-                    ]
-                    for m in MEASURES:
-                        stored = numbers["auroc by members"][f"{other} | {m} | {size}"]
-                        values = [auroc(a[m, "epistemic"], b[m, "epistemic"]) for a, b in pairs]
-                        yield (
-                            f"auroc with {size} members {other} | {m}",
-                            stored,
-                            float(np.mean(values)),
-                        )
-            for (a, b), part in ((pair, part) for pair in PAIRS for part in PARTS):
-                found.setdefault(f"auroc difference {other} | {a} − {b} | {part}", []).append(
-                    each[a, part] - each[b, part]
-                )
-    yield from compare_runs("accuracy", numbers["accuracy"], accuracy)
-    for name, values in found.items():
-        kind, key = (
-            ("auroc difference", name[17:])
-            if name.startswith("auroc difference ")
-            else ("auroc", name[6:])
+                found.add("auroc", value, set=other, measure=measure, part=part)
+            for (a, b), part in product(PAIRS, PARTS):
+                apart = each[a, part] - each[b, part]
+                which = {"set": other, "measure": a, "minus": b, "part": part}
+                found.add("auroc difference", apart, **which)
+            if run.name == "run-0":
+                over_instances = numbers["auroc difference, instances of run 0"]
+                yield from _over_instances(select(over_instances, set=other), inside, outside)
+                by_members = select(numbers["auroc by members"], set=other)
+                yield from _by_members(by_members, probs, other_probs)
+    yield from found.checks(numbers)
+
+
+Scores = dict[tuple[str, str], np.ndarray]
+
+
+def _over_instances(
+    cells: list[dict[str, Any]], inside: Scores, outside: Scores
+) -> Iterator[Check]:
+    """Differences between measures over the instances of one run."""
+    for cell in cells:
+        pair = (cell["measure"], cell["minus"])
+        value, reach = delong(
+            [inside[m, "epistemic"] for m in pair], [outside[m, "epistemic"] for m in pair]
         )
-        yield from compare_runs(name, numbers[kind][key], values)
+        name = f"auroc difference {cell['set']}, {' − '.join(pair)}, instances"
+        yield Check(f"{name}, value", cell["value"], value)
+        yield from compare_ends(name, cell, value, reach)
+
+
+def _by_members(
+    cells: list[dict[str, Any]], inside: np.ndarray, outside: np.ndarray
+) -> Iterator[Check]:
+    """AUROCs averaged over all subsets of so many members."""
+    for size in range(2, len(inside) + 1):
+        values: dict[str, list[float]] = {measure: [] for measure in MEASURES}
+        for group in combinations(range(len(inside)), size):
+            a, b = (all_scores(p[list(group)]) for p in (inside, outside))
+            for m in MEASURES:
+                values[m].append(auroc(a[m, "epistemic"], b[m, "epistemic"]))
+        for cell in select(cells, members=size):
+            name = f"auroc with {size} members, {cell['set']}, {cell['measure']}"
+            yield Check(name, cell["value"], float(np.mean(values[cell["measure"]])))
 
 
 def _arc(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
-    data, members = about["setting"]["data"], about["setting"]["members"]
-    found: dict[str, list[float]] = {key: [] for key in numbers["area"]}
-    accuracy = []
-    for _, run in run_folders(folder, about):
-        probs = read_probs(run / f"{data}.npz", members)
-        correct = probs.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")
-        accuracy.append(float(correct.mean()))
-        for (measure, part), score in all_scores(probs).items():
-            found[f"{measure} | {part}"].append(area(score, correct))
-    yield from compare_runs("accuracy", numbers["accuracy"], accuracy)
-    for key, values in found.items():
-        yield from compare_runs(f"area {key}", numbers["area"][key], values)
-    for key, cell in numbers["area difference"].items():
-        pair, part = key.split(" | ")
-        a, b = pair.split(" − ")
-        values = [
-            x - y for x, y in zip(found[f"{a} | {part}"], found[f"{b} | {part}"], strict=True)
-        ]
-        yield from compare_runs(f"area difference {key}", cell, values)
+    accuracy, found = Recomputed(), Recomputed()
+    for _, probs, correct in own_runs(folder, about):
+        accuracy.add("accuracy", correct.mean())
+        areas = {key: area(score, correct) for key, score in all_scores(probs).items()}
+        for (measure, part), value in areas.items():
+            found.add("area", value, measure=measure, part=part)
+        for (a, b), part in product(PAIRS, PARTS):
+            apart = areas[a, part] - areas[b, part]
+            found.add("area difference", apart, measure=a, minus=b, part=part)
+    yield from accuracy.checks(numbers)
+    yield from found.checks(numbers, AREA_TOLERANCE)
 
 
 def _losses(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
-    data, members = about["setting"]["data"], about["setting"]["members"]
-    tasks = dict.fromkeys(key.split(" | ")[0] for key in numbers["value"])
-    found: dict[str, list[float]] = {}
-    tied: dict[str, list[float]] = {}
-    for _, run in run_folders(folder, about):
-        probs = {
-            name: read_probs(run / f"{data if name == 'rejection' else name}.npz", members)
+    tasks = dict.fromkeys(cell["task"] for cell in numbers["value"])
+    found = Recomputed()
+    for run, probs, correct in own_runs(folder, about):
+        sets = {
+            name: read_probs(run / f"{name}.npz", len(probs))
             for name in tasks
+            if name != "rejection"
         }
-        correct = probs["rejection"].mean(axis=0).argmax(axis=-1) == read_labels(
-            run / f"{data}.npz"
-        )
-        for loss in dict.fromkeys(key.split(" | ")[1] for key in numbers["value"]):
-            of = {name: _decomposed(loss, p) for name, p in probs.items()}
+        of_log: dict[tuple[str, str], float] = {}
+        for loss in dict.fromkeys(cell["loss"] for cell in numbers["value"]):
+            own = _decomposed(loss, probs)
+            others = {name: _decomposed(loss, p) for name, p in sets.items()}
             for part in PARTS:
-                counts = np.unique(of["rejection"][part], return_counts=True)[1]
-                tied.setdefault(f"{loss} | {part}", []).append(
-                    float(counts[counts > 1].sum() / counts.sum())
-                )
-            for part, name in ((part, name) for part in PARTS for name in tasks):
-                own = of["rejection"][part]
-                value = area(own, correct) if name == "rejection" else auroc(own, of[name][part])
-                found.setdefault(f"{name} | {loss} | {part}", []).append(value)
-    for key, values in found.items():
-        yield from compare_runs(key, numbers["value"][key], values)
-        task, loss, part = key.split(" | ")
-        if loss != "log":
-            apart = [x - y for x, y in zip(values, found[f"{task} | log | {part}"], strict=True)]
-            yield from compare_runs(f"{key} − log", numbers["difference from log"][key], apart)
-    for key in (key for key in tied if key.startswith(("zero-one", "cost"))):
-        yield from compare_runs(f"tied {key}", numbers["tied"][key], tied[key])
+                values = {"rejection": area(own[part], correct)}
+                values |= {name: auroc(own[part], of[part]) for name, of in others.items()}
+                for task, value in values.items():
+                    which = {"task": task, "loss": loss, "part": part}
+                    found.add("value", value, **which)
+                    if loss == "log":
+                        of_log[task, part] = value
+                    else:
+                        found.add("difference from log", value - of_log[task, part], **which)
+                if loss.startswith(("zero-one", "cost")):
+                    counts = np.unique(own[part], return_counts=True)[1]
+                    tied = counts[counts > 1].sum() / counts.sum()
+                    found.add("tied", tied, loss=loss, part=part)
+    yield from found.checks(numbers)
 
 
 def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
@@ -151,25 +143,20 @@ def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
     total = entropy(loss, p.mean(axis=0), rest.mean(axis=0)).sum(axis=-1)
     aleatoric = entropy(loss, p, rest).mean(axis=0).sum(axis=-1)
     if loss in ("log", "squared"):
-        epistemic = all_scores(p)[
-            "label-wise entropy" if loss == "log" else "variance", "epistemic"
-        ]
+        measure = {"log": "label-wise entropy", "squared": "variance"}[loss]
+        epistemic = all_scores(p)[measure, "epistemic"]
     elif loss == "spherical":
         epistemic = _spherical_divergence(p, rest)
     else:
-        epistemic = np.where((gap := total - aleatoric) < 1e-11, 0, gap)
+        gap = total - aleatoric
+        epistemic = np.round(np.where(gap < 1e-11, 0, gap), 10)
+        aleatoric = _rounded(aleatoric)
+    return {"total": _rounded(total), "aleatoric": aleatoric, "epistemic": epistemic}
 
-    def rounded(x: np.ndarray) -> np.ndarray:
-        mantissa, exponent = np.frexp(x)
-        return np.asarray(np.ldexp(np.round(mantissa * 2.0**30), exponent - 30))
 
-    return {
-        "total": rounded(total),
-        "aleatoric": aleatoric if loss in ("log", "squared", "spherical") else rounded(aleatoric),
-        "epistemic": epistemic
-        if loss in ("log", "squared", "spherical")
-        else np.round(epistemic, 10),
-    }
+def _rounded(x: np.ndarray) -> np.ndarray:
+    mantissa, exponent = np.frexp(x)
+    return np.asarray(np.ldexp(np.round(mantissa * 2.0**30), exponent - 30))
 
 
 def _spherical_divergence(p: np.ndarray, rest: np.ndarray) -> np.ndarray:
@@ -181,180 +168,133 @@ def _spherical_divergence(p: np.ndarray, rest: np.ndarray) -> np.ndarray:
 
 
 def _artifact(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
-    data, members = about["setting"]["data"], about["setting"]["members"]
+    data = about["setting"]["data"]
     files = {
-        "scaled | upright": "",
-        "scaled | transposed": "-transposed",
-        "not scaled | upright": "-unscaled",
+        ("scaled", "upright"): "",
+        ("scaled", "transposed"): "-transposed",
+        ("not scaled", "upright"): "-unscaled",
+        ("not scaled", "transposed"): "-unscaled-transposed",
     }
-    files["not scaled | transposed"] = "-unscaled-transposed"
-    subsets: dict[str, list[float]] = {}
-    for r, run in run_folders(folder, about):
-        probs = {
+    subsets: dict[tuple[str, str, int], list[float]] = {}
+    for r, (run, probs, _) in enumerate(own_runs(folder, about)):
+        members, reference = len(probs), all_scores(probs)
+        handled = {
             way: read_probs(run / f"{data}{suffix}.npz", members) for way, suffix in files.items()
         }
-        reference = all_scores(probs["scaled | upright"])
-        for way, p in probs.items():
-            of = all_scores(p)
-            for measure in MEASURES:
-                stored = numbers["auroc"][f"{data} | {way} | {measure}"]["runs"][r]
-                yield (
-                    f"{way} | {measure}, run {r}",
-                    stored,
-                    auroc(reference[measure, "epistemic"], of[measure, "epistemic"]),
-                )
-            votes = p.argmax(axis=-1)
-            yield (
-                f"{way}, confidence, run {r}",
-                numbers["confidence"][f"{data} | {way}"]["runs"][r],
-                float(p.max(axis=-1).mean()),
-            )
-            yield (
-                f"{way}, agreement, run {r}",
-                numbers["agreement"][f"{data} | {way}"]["runs"][r],
-                float((votes == votes[0]).all(axis=0).mean()),
-            )
+        for way, p in handled.items():
+            scores, votes = all_scores(p), p.argmax(axis=-1)
+            agree = (votes == votes[0]).all(axis=0)
+            values = {"confidence": p.max(axis=-1).mean(), "agreement": agree.mean()}
+            which = {"set": data, "pixels": way[0], "orientation": way[1]}
+            for quantity, value in values.items():
+                (cell,) = select(numbers[quantity], **which)
+                yield Check(f"{', '.join(way)}, {quantity}, run {r}", cell["runs"][r], float(value))
+            for cell in select(numbers["auroc"], **which):
+                measure = cell["measure"]
+                again = auroc(reference[measure, "epistemic"], scores[measure, "epistemic"])
+                yield Check(f"{', '.join(way)}, {measure}, run {r}", cell["runs"][r], again)
         for size in range(2, members + 1):
             for group in combinations(range(members), size):
-                base = all_scores(probs["scaled | upright"][list(group)])[
-                    "label-wise entropy", "epistemic"
-                ]
-                for way in list(files)[1:]:
-                    eu = all_scores(probs[way][list(group)])["label-wise entropy", "epistemic"]
-                    subsets.setdefault(f"{way} | {size}", []).append(auroc(base, eu))
-    for key, values in numbers["subsets"].items():
-        yield from (
-            (f"subset {i} of {key}", a, b)
-            for i, (a, b) in enumerate(zip(values, subsets[key], strict=True))
-        )
+                eu = {
+                    way: all_scores(p[list(group)])["label-wise entropy", "epistemic"]
+                    for way, p in handled.items()
+                }
+                for way, of_way in eu.items():
+                    again = auroc(eu["scaled", "upright"], of_way)
+                    subsets.setdefault((*way, size), []).append(again)
+    for cell in numbers["subsets"]:
+        key = (cell["pixels"], cell["orientation"], cell["members"])
+        for i, (stored, again) in enumerate(zip(cell["auroc"], subsets[key], strict=True)):
+            yield Check(f"subset {i} of {', '.join(map(str, key))}", stored, again)
 
 
 def _gallery(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
-    of = all_scores(
-        read_probs(
-            folder / "run-0" / f"{about['setting']['data']}.npz", about["setting"]["members"]
-        )
-    )
-    for shown, part in ((shown, part) for shown in PARTS for part in PARTS):
-        for x in numbers[shown]:
-            yield (
-                f"{part} of {x['position']}",
-                x[part],
-                float(of["label-wise entropy", part][x["position"]]),
-            )
-    for part in PARTS:
-        largest = np.sort(of["label-wise entropy", part])[: -len(numbers[part]) - 1 : -1]
-        yield from (
-            (f"highest {part} {i}", x[part], float(y))
-            for i, (x, y) in enumerate(zip(numbers[part], largest, strict=True))
-        )
+    setting = about["setting"]
+    probs = read_probs(folder / "run-0" / f"{setting['data']}.npz", setting["members"])
+    scores = all_scores(probs)
+    of = {part: scores["label-wise entropy", part] for part in PARTS}
+    for shown in PARTS:
+        largest = np.sort(of[shown])[::-1]
+        for i, instance in enumerate(numbers[shown]):
+            yield Check(f"highest {shown} {i}", instance[shown], float(largest[i]))
+            for part in PARTS:
+                value = of[part][instance["position"]]
+                yield Check(f"{part} of {instance['position']}", instance[part], float(value))
 
 
 def _holdout(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
     with opened(folder / "runs.npz") as file:
         of = {key: file[key][: about["runs"]].astype(float) for key in file.files}
-    controls = {"swap-constant": "no-swap-constant"}
     for arm, table in numbers["table"].items():
-        rows = np.flatnonzero(np.isfinite(of[arm]).all(axis=1))
-        before, after, label = (
-            of["before"][rows],
-            of[arm][rows],
-            of[f"{arm} label"][rows].astype(int),
-        )
+        rows = np.isfinite(of[arm]).all(axis=1)
+        before, after = of["before"][rows], of[arm][rows]
+        label = of[f"{arm} label"][rows].astype(int)
         yield from compare_drops(f"{arm}, ", table, before, after, label)
-        yield from _counts(arm, table, before, after, label)
-        control = controls.get(arm, "no-swap")
-        if f"{arm} − {control}" in numbers["effect"]:
-            both = np.flatnonzero(
-                np.isfinite(of[arm]).all(axis=1) & np.isfinite(of[control]).all(axis=1)
-            )
-            values = [
-                float(np.log(of[arm][r, k] / of[control][r, k]))
-                for r in both
-                for k in [int(of[f"{arm} label"][r])]
-            ]
-            cell = numbers["effect"][f"{arm} − {control}"]
-            yield from compare_runs(f"{arm} − {control}", cell, values)
-            yield from _detectable(f"{arm} − {control}", cell, values)
-            logs = np.log(of[arm][both] / of[control][both])
-            others = [
-                float(np.delete(x, int(k)).mean())
-                for x, k in zip(logs, of[f"{arm} label"][both], strict=True)
-            ]
-            yield from compare_runs(
-                f"{arm} − {control}, other classes",
-                numbers["effect on other classes"][f"{arm} − {control}"],
-                others,
-            )
-    half = "swap − no-swap, other half"
-    if half in numbers["effect"]:
-        same = np.flatnonzero(of["half label"] == of["swap label"])
-        ratio = of["swap other half"] / of["no-swap other half"]
-        values = [
-            float(np.log(ratio[r, int(of["half label"][r])]))
-            for r in same
-            if np.isfinite(ratio[r]).all()
-        ]
-        yield from compare_runs(half, numbers["effect"][half], values)
-        yield from _detectable(half, numbers["effect"][half], values)
-    rule = "swap − no-swap, same class by both rules"
-    if rule in numbers["effect"]:
-        same = np.flatnonzero(of["own label"] == of["swap label"])
-        values = [
-            float(np.log(of["swap"][r, k] / of["no-swap"][r, k]))
-            for r in same
-            for k in [int(of["swap label"][r])]
-        ]
-        yield from compare_runs(rule, numbers["effect"][rule], values)
-        yield from _detectable(rule, numbers["effect"][rule], values)
+        yield from _drops_of_runs(arm, table, before, after, label)
+    for cell in numbers["effect"]:
+        which = {key: cell[key] for key in ("arm", "control", "among")}
+        name = f"{cell['arm']} − {cell['control']}"
+        if cell["among"] is not None:
+            name += f", {cell['among']}"
+        own, others = _effect(of, **which)
+        yield from compare_runs(name, cell, own)
+        if len(own) > 1:
+            yield Check(f"{name}, detectable", cell["detectable"], _detectable(own))
+        for other_cell in select(numbers["effect on other classes"], **which):
+            yield from compare_runs(f"{name}, other classes", other_cell, others)
     for name, other in (("on half of the test set", "half"), ("by mean over own instances", "own")):
         label = of.get(f"{other} label", np.full(len(of["before"]), np.nan))
-        equal = (label == of["swap label"])[np.isfinite(label) & np.isfinite(of["swap label"])]
-        for what, stored, value in zip(
-            ("same", "known"), numbers[f"same class {name}"], (equal.sum(), len(equal)), strict=True
+        known = np.isfinite(label) & np.isfinite(of["swap label"])
+        same = known & (label == of["swap label"])
+        for what, stored, found in zip(
+            ("same", "known"), numbers[f"same class {name}"], (same, known), strict=True
         ):
-            yield f"class selected {name}, {what}", stored, float(value)
+            yield Check(f"class selected {name}, {what}", stored, float(found.sum()))
 
 
-def _counts(
-    arm: str, table: dict[str, Any], before: np.ndarray, after: np.ndarray, label: np.ndarray
-) -> Iterator[Check]:
-    """In how many runs the selected class falls most, how often another one rises, and each run's
-    drop of the selected class.
+def _effect(
+    of: dict[str, np.ndarray], arm: str, control: str, among: str | None
+) -> tuple[list[float], list[float]]:
+    """log EU(arm) − log EU(control) in each run that has both: of the arm's class, and on average
+    over the others.
     """
-    rows = np.arange(len(label))
-    for kind, drop in (("absolute", before - after), ("relative", (before - after) / before)):
-        others = np.where(np.arange(drop.shape[1]) == label[:, None], -np.inf, drop)
-        yield (
-            f"{arm}, largest {kind} drop",
-            table["selected has the largest drop"][kind],
-            float((drop[rows, label] > others.max(axis=1)).sum()),
-        )
-        each = zip(table["drop"][kind]["selected"]["runs"], drop[rows, label], strict=True)
-        yield from (
-            (f"{arm}, {kind} drop, run {r}", stored, float(value))
-            for r, (stored, value) in enumerate(each)
-        )
-    rises = (before < after).sum() - (before < after)[rows, label].sum()
-    yield f"{arm}, EU of another class rises", table["EU of another class rises"][0], float(rises)
-    yield (
-        f"{arm}, other classes",
-        table["EU of another class rises"][1],
-        float(before.size - len(label)),
-    )
+    half = " other half" if among == "other half" else ""
+    logs = np.log(of[f"{arm}{half}"] / of[f"{control}{half}"])
+    rows = np.isfinite(logs).all(axis=1)
+    if among is not None:  # runs in which another rule selects the same class
+        rule = "half" if half else "own"
+        rows &= of[f"{rule} label"] == of[f"{arm} label"]
+    own, others = [], []
+    for row, label in zip(logs[rows], of[f"{arm} label"][rows].astype(int), strict=True):
+        own.append(float(row[label]))
+        others.append(float(np.delete(row, label).mean()))
+    return own, others
 
 
-def _detectable(name: str, cell: dict[str, Any], values: list[float]) -> Iterator[Check]:
+def _detectable(values: list[float]) -> float:
     """The effect that so many runs find with a power of 80 %: quantiles of Student's t, added."""
     from scipy.stats import t
 
     n = len(values)
-    if n > 1:
-        yield (
-            f"{name}, detectable",
-            cell["detectable"],
-            float((t.ppf(0.975, n - 1) + t.ppf(0.8, n - 1)) * np.std(values, ddof=1) / np.sqrt(n)),
+    quantiles = t.ppf(0.975, n - 1) + t.ppf(0.8, n - 1)
+    return float(quantiles * np.std(values, ddof=1) / np.sqrt(n))
+
+
+def _drops_of_runs(
+    arm: str, table: dict[str, Any], before: np.ndarray, after: np.ndarray, label: np.ndarray
+) -> Iterator[Check]:
+    """In how many runs the selected class falls most, and each run's drop of the selected class."""
+    rows = np.arange(len(label))
+    for kind, drop in (("absolute", before - after), ("relative", (before - after) / before)):
+        own = drop[rows, label]
+        others = np.where(np.arange(drop.shape[1]) == label[:, None], -np.inf, drop)
+        largest = float((own > others.max(axis=1)).sum())
+        yield Check(
+            f"{arm}, largest {kind} drop", table["selected has the largest drop"][kind], largest
         )
+        stored = table["drop"][kind]["selected"]["runs"]
+        for r, (drop_of_run, value) in enumerate(zip(stored, own, strict=True)):
+            yield Check(f"{arm}, {kind} drop, run {r}", drop_of_run, float(value))
 
 
 CHECKS: dict[str, Callable[[Path, dict[str, Any], dict[str, Any]], Iterator[Check]]] = {
