@@ -50,7 +50,6 @@ def copy(phantoms: Path, tmp_path: Path) -> Callable[[int], Path]:
 @pytest.fixture(scope="session")
 def slices(phantoms: Path, tmp_path_factory) -> Path:
     """The phantoms, prepared with one kind held back."""
-    optional("zarr")
     from labelwise_lab.petct import Settings, prepare
     from labelwise_lab.petct.phantom import HELD_BACK
 

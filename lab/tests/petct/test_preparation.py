@@ -11,9 +11,8 @@ import pytest
 from optional_libraries import optional
 
 nib = optional("nibabel")
-zarr = optional("zarr")
 
-from labelwise_lab.petct import Settings, find_studies, preparation, prepare, store  # noqa: E402
+from labelwise_lab.petct import Settings, find_studies, preparation, prepare  # noqa: E402
 from labelwise_lab.petct.phantom import KINDS, Body, draw_anatomy, place_lesions, write_nifti  # noqa: E402
 from labelwise_lab.petct.studies import Skipped, Study  # noqa: E402
 
@@ -37,14 +36,11 @@ def write_study(folder, ct, pet, mask, affine, orientation="RAS"):
 
 
 def slices_of(study, out, settings=SMALL):
-    (out / "studies").mkdir(parents=True, exist_ok=True)
+    (out / "slices").mkdir(parents=True, exist_ok=True)
     record = preparation.prepare_study(study, settings=settings, out=out)
     assert not isinstance(record, Skipped), record
-    images, lesions = (
-        np.asarray(zarr.open_array(out / store.GROUP / study.key / name, mode="r")[:])
-        for name in ("images", "lesions")
-    )
-    return images, lesions, record
+    stored = np.load(out / "slices" / f"{study.key}.npy")
+    return stored[..., :3], stored[..., 3] > 0, record
 
 
 def anatomy(spacing, shape=(30, 20, 60), origin=None, seed=5):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import signal
@@ -18,9 +17,8 @@ import pytest
 from optional_libraries import optional
 
 nib = optional("nibabel")
-zarr = optional("zarr")
 
-from labelwise_lab.petct import Settings, find_studies, open_prepared, preparation, prepare, store  # noqa: E402
+from labelwise_lab.petct import Settings, find_studies, open_prepared, preparation, prepare  # noqa: E402
 from labelwise_lab.petct.phantom import HELD_BACK, KINDS, write_nifti  # noqa: E402
 
 SMALL = Settings(size=32, step=0)
@@ -41,7 +39,7 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
         "n_jobs": 1,
     }
     calls = []
-    original = preparation._slices
+    original = preparation.cut_study
 
     def stop_at_the_sixth(*args):
         calls.append(args)
@@ -49,13 +47,13 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
             raise KeyboardInterrupt
         return original(*args)
 
-    monkeypatch.setattr(preparation, "_slices", stop_at_the_sixth)
+    monkeypatch.setattr(preparation, "cut_study", stop_at_the_sixth)
     with pytest.raises(KeyboardInterrupt):
         prepare(phantoms, tmp_path / "out", **options)
     assert not (tmp_path / "out" / "manifest.json").exists()
     calls.clear()
     monkeypatch.setattr(
-        preparation, "_slices", lambda *args: (calls.append(args), original(*args))[1]
+        preparation, "cut_study", lambda *args: (calls.append(args), original(*args))[1]
     )
     prepare(phantoms, tmp_path / "out", **options)
     assert len(calls) == 17 - 5  # finished studies are not regenerated
@@ -83,7 +81,7 @@ def test_processes_give_the_same_as_one_after_another(prepared, phantoms, tmp_pa
     assert told == [(i + 1, 17) for i in range(17)]
 
 
-def test_changed_files_and_lost_chunks_are_regenerated(copy, tmp_path):
+def test_changed_files_and_lost_slices_are_regenerated(copy, tmp_path):
     root, out = copy(15), tmp_path / "out"
     options = {
         "settings": SMALL,
@@ -94,7 +92,7 @@ def test_changed_files_and_lost_chunks_are_regenerated(copy, tmp_path):
     }
     first = prepare(root, out, **options)
     entry = first.manifest["studies"][0]
-    (out / store.GROUP / entry["key"] / "images" / "c.2.0.0.0").unlink()
+    (out / "slices" / f"{entry['key']}.npy").unlink()
     with pytest.raises(
         ValueError, match=f"slices of {entry['patient']}/{entry['study']} are missing"
     ):
@@ -136,8 +134,11 @@ def spoil(x):
 
 
 BAD = {
-    "truncated": (damage_truncated, "SUV.nii.gz is truncated"),
-    "not finite": (lambda s: rewrite(s.ct, spoil), "CTres.nii.gz has 2 voxels that are not finite"),
+    "truncated": (damage_truncated, "SUV.nii.gz cannot be used: Compressed file ended"),
+    "not finite": (
+        lambda s: rewrite(s.ct, spoil),
+        "CTres.nii.gz cannot be used: it has 2 voxels that are not finite",
+    ),
     "other shape": (lambda s: rewrite(s.pet, lambda x: x[1:]), "they must be on one grid"),
     "other shape of the mask": (
         lambda s: rewrite(s.seg, lambda x: x[:, :-2]),
@@ -145,9 +146,12 @@ BAD = {
     ),
     "four axes": (
         lambda s: rewrite(s.pet, lambda x: np.stack([x, x], -1)),
-        "SUV.nii.gz has 4 axes",
+        "SUV.nii.gz cannot be used: it has 4 axes",
     ),
-    "no voxels": (lambda s: s.pet.write_bytes(b""), "SUV.nii.gz is truncated"),
+    "no voxels": (
+        lambda s: s.pet.write_bytes(b""),
+        "SUV.nii.gz cannot be used: Binary block is wrong size",
+    ),
     "counts": (lambda s: rewrite(s.pet, lambda x: x * 5000), "SUV.nii.gz is not in SUV"),
     "not HU": (
         lambda s: rewrite(s.ct, lambda x: x + 1024),
@@ -209,17 +213,17 @@ def test_bad_studies_are_skipped_with_one_sentence_and_the_others_are_prepared(c
 def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(
     prepared, phantoms, tmp_path, monkeypatch
 ):
-    """The disk fills while the third study is written, after its first array."""
-    group = type(zarr.create_group(zarr.storage.MemoryStore()))
-    original, written = group.create_array, []
+    """The disk fills while the third study is written."""
+    original, written = np.save, []
 
-    def create(self, *args, **options):
-        written.append(options)
-        if len(written) == 6:
+    def save(file, array):
+        written.append(array)
+        if len(written) == 3:
+            file.write(b"the beginning")
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return original(self, *args, **options)
+        original(file, array)
 
-    monkeypatch.setattr(group, "create_array", create)
+    monkeypatch.setattr(preparation.np, "save", save)
     options = {
         "settings": SMALL,
         "hold_back": [HELD_BACK],
@@ -237,8 +241,8 @@ def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(
         prepare(phantoms, tmp_path / "out", **options)
     assert error.value.errno == errno.ENOSPC
     assert not (tmp_path / "out" / "manifest.json").exists()
-    assert len(list((tmp_path / "out" / "studies").iterdir())) == 2
-    assert len([p for p in (tmp_path / "out" / store.GROUP).iterdir() if p.is_dir()]) == 2
+    left = sorted(path.suffix for path in (tmp_path / "out" / "slices").iterdir())
+    assert left == [".json", ".json", ".npy", ".npy"]
     monkeypatch.undo()
     prepare(phantoms, tmp_path / "out", **options)
     assert contents(tmp_path / "out") == contents(prepared.folder)
@@ -247,7 +251,7 @@ def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(
 PAUSED = """
 import os, sys, time
 from pathlib import Path
-from labelwise_lab.petct import Settings, preparation, store
+from labelwise_lab.petct import Settings, preparation
 
 root, out, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 
@@ -258,16 +262,15 @@ def pause():
 def pause_in_a_worker(study, **options):
     pause()
 
-def half(path, key, images, lesions):
-    def fail(*args, **options): pause()
-    store.zarr().Group.create_array = fail  # the temporary folder is there, and its group
-    store.write_slices(path, key, images, lesions)
+def half(file, array):
+    file.write(b"the beginning")
+    pause()
 
 if __name__ == "__main__":
     if how == "worker":
         preparation.prepare_study = pause_in_a_worker
     else:
-        preparation.write_slices = half
+        preparation.np.save = half
     preparation.prepare(root, out, settings=Settings(size=32, step=0), n_jobs=2 if how == "worker" else 1)
 """  # noqa: E501
 
@@ -289,7 +292,7 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(prepared, phant
             with pytest.raises(
                 ValueError,
                 match=(
-                    rf"another process is preparing slices in .* \(process {process.pid} on .*\); "
+                    rf"another process is preparing slices in .* \(process {process.pid}, since .*\); "
                     r"wait for it"
                 ),
             ):
@@ -297,7 +300,7 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(prepared, phant
         finally:
             process.kill()
             process.communicate()
-    left = [path for path in (out / store.GROUP).iterdir() if path.name.startswith(".")]
+    left = [path for path in (out / "slices").iterdir() if path.name.startswith(".")]
     assert len(left) == 1  # the second process has removed that of the first
     prepare(
         phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1
@@ -343,14 +346,9 @@ def _die(study, **options):
 
 def test_a_damaged_record_is_regenerated(prepared, phantoms, tmp_path):
     shutil.copytree(prepared.folder, tmp_path / "out")
-    for file, text in zip(
-        sorted((tmp_path / "out" / "studies").glob("*.json")),
-        ("{}", "[" * 10**5, "{", None),
-        strict=False,
-    ):
-        record = json.loads(file.read_text())
-        record.pop("lesion_voxels")
-        file.write_text(json.dumps(record) if text is None else text)
+    files = sorted((tmp_path / "out" / "slices").glob("*.json"))
+    for file, text in zip(files[:3], ("{}", "[" * 10**5, "{"), strict=True):
+        file.write_text(text)
     again = prepare(
         phantoms,
         tmp_path / "out",

@@ -45,6 +45,22 @@ def test_predictions_of_slices_and_studies(slices, trained):
     )
 
 
+def test_patients_are_groups_and_slices_have_pictures(slices, trained):
+    """Slices and studies of one patient are not independent."""
+    prepared = open_prepared(slices)
+    for prefix, part in (("", prepared.part("test")), ("held-back-", prepared.part("held back"))):
+        stored = load_predictions(trained / f"{prefix}slices.npz")
+        np.testing.assert_array_equal(stored.groups, part.patients)
+        assert stored.images.shape == (len(part.y), 32, 32, 3)
+        studies = load_predictions(trained / f"{prefix}studies.npz")
+        assert list(studies.groups) == [name.partition("/")[0] for name in studies.ids]
+        suspicion = 1 - stored.probs.mean(axis=0)[:, 0]
+        for name, image in zip(studies.ids, studies.images, strict=True):
+            own = np.flatnonzero(part.studies == name)
+            shown = own[np.argmax(suspicion[own])]
+            np.testing.assert_array_equal(image, stored.images[shown])
+
+
 def test_normalized_by_the_training_patients_and_the_epoch_chosen_on_validation(slices, trained):
     fitted = load_ensemble(trained / "training")
     prepared = open_prepared(slices)

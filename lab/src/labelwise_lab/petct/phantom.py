@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import nibabel as nib
 import numpy as np
 
 from ..files import csv_text, write_file
 from ..validation import as_seed
 from .studies import FILES
-from .volumes import nibabel
 
 Point = tuple[float, float, float]
 ORIENTATIONS = ("RAS", "LPS", "LAS", "RPI", "PIR", "SRP", "ALI", "IPL")
@@ -249,7 +249,6 @@ def write_nifti(
     path: Path, values: np.ndarray, affine: np.ndarray, orientation: str = "RAS"
 ) -> None:
     """Write a volume (axes right, front, head) in another orientation, byte-reproducibly."""
-    nib = nibabel()
     turn = nib.orientations.ornt_transform(
         nib.orientations.axcodes2ornt("RAS"), nib.orientations.axcodes2ornt(orientation)
     )
