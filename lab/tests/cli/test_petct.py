@@ -63,22 +63,20 @@ def test_from_phantoms_to_the_report(tmp_path):
         2,
         "--n-jobs",
         1,
-        "--combine",
-        "noisy-or",
+        "--top",
+        3,
     )
     assert "accuracy" in said
     assert "held-back-slices" in said
     costs = tmp_path / "costs.toml"
-    costs.write_text("false_positive = 1\nfalse_negative = 5\nask = 1\n")
+    costs.write_text("default = 1\nmissed = { lymphoma = 5 }\nask = 0.5\n")
     said = run("report", slices, trained, "-o", report, "--costs", costs, "--show", 1)
-    assert "AUROC by uncertainty" in said
-    assert (
-        "the members lead to the same action for" in said
-        or "the members lead to different actions for" in said
-    )
-    assert (report / "index.html").exists()
+    assert "held-back studies against" in said
+    assert "by epistemic uncertainty" in said
+    assert "Recall, with 95 % intervals over patients" in said
+    assert (report / "studies.html").exists()
     numbers = json.loads(run("report", slices, trained, "-o", report, "--show", 1, "--json"))
-    assert numbers["held_back"]["diagnoses"] == ["bone metastases"]
+    assert set(numbers["held_back"]) == {"studies", "slices with lesions"}
 
 
 @pytest.mark.parametrize(

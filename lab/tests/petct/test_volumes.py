@@ -105,7 +105,7 @@ def test_other_units_than_millimeters_are_noticed_by_the_size_of_a_voxel(tmp_pat
     image = nib.Nifti1Image(values, affine(spacing=(4000.0, 5000.0, 6000.0)))
     image.header.set_xyzt_units("micron")
     nib.save(image, tmp_path / "v.nii")
-    with pytest.raises(ValueError, match=r"voxels of 4e\+03 × 5e\+03 × 6e\+03 mm"):
+    with pytest.raises(ValueError, match=r"voxels of \[4000.0, 5000.0, 6000.0\] mm"):
         read_volume(tmp_path / "v.nii")
 
 
@@ -149,8 +149,8 @@ def put(at, values, dtype):
         (put(70, [128], "<i2"), "expected numbers"),  # RGB
         (put(70, [9999], "<i2"), "data code 9999 not recognized"),
         (put(252, [0, 0], "<i2"), "has no orientation"),
-        (put(280, [np.nan], "<f4"), "not finite"),
-        (put(280, [0, 0, 0, 0], "<f4"), "affine is impossible"),
+        (put(280, [np.nan], "<f4"), "has voxels of"),
+        (put(280, [0, 0, 0, 0], "<f4"), "has voxels of"),
         (put(108, [np.float32(1e9)], "<f4"), "Expected"),
         (put(108, [np.float32(np.nan)], "<f4"), "cannot convert float NaN"),
         (put(352, [np.nan, np.inf], "<f4"), "has 2 voxels that are not finite"),

@@ -5,6 +5,7 @@ Byte-identical for identical input.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ..files import read_json
+from ..files import read_json, reading
 from .patient_split import split_patients
-from .studies import Skipped, Study
+from .studies import Study
 
 FILE = "manifest.json"
 SLICES = "slices"
 FORMAT = 2
 NEGATIVE = "negative"
 HELD_BACK = "held back"
+FILE_PREFIXES = {"test": "", HELD_BACK: "held-back-"}
+"""How the prediction files of a part begin."""
 LESION_FREE = ("negative", "study", "skip")
 
 
@@ -29,7 +32,7 @@ class Slices:
     ``slices[np.array([9, 2])]``.
 
     A uint8 array (N, S, S, 3) for `labelwise_lab.training.fit_ensemble`. It can be pickled: it
-    knows files and planes, and maps a file for each image.
+    knows files and rows, and maps a file for each image.
     """
 
     dtype = np.dtype(np.uint8)
@@ -44,24 +47,19 @@ class Slices:
 
     def __getitem__(self, index: Any) -> np.ndarray:
         chosen = np.arange(len(self))[index]
-        images = np.empty((np.size(chosen), *self.shape[1:]), self.dtype)
-        for image, i in zip(images, np.atleast_1d(chosen), strict=True):
-            image[...] = self._stored(i)[..., :3]
-        return images.reshape(*np.shape(chosen), *self.shape[1:])
+        images = np.empty((*np.shape(chosen), *self.shape[1:]), self.dtype)
+        for place, i in np.ndenumerate(chosen):
+            images[place] = self._stored(i)[..., :3]
+        return images
 
     def lesions(self, i: int) -> np.ndarray:
         """The expert's mask of slice ``i``, (S, S), bool."""
-        return np.asarray(self._stored(i)[..., 3] > 0)
+        return self._stored(i)[..., 3] > 0
 
     def _stored(self, i: int) -> np.ndarray:
-        path, plane = self.places[i]
-        try:
-            return np.asarray(np.load(path, mmap_mode="r")[plane])
-        except (OSError, ValueError, IndexError) as error:
-            raise ValueError(
-                f"{str(path)!r} cannot be read ({error}); remove it, and run `labelwise-lab petct "
-                "prepare` again"
-            ) from error
+        path, row = self.places[i]
+        with reading(path):
+            return np.asarray(np.load(path, mmap_mode="r")[row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,40 +110,34 @@ class Prepared:
         studies: all, unless slices without a lesion are skipped. Other studies of these patients
         are in no part.
         """
-        rule, held_back = self.manifest["lesion_free"], self.manifest["held_back"]
         entries = [entry for entry in self.manifest["studies"] if entry["part"] == name]
-        if name == HELD_BACK:
-            entries = [entry for entry in entries if entry["diagnosis"] in held_back]
-        places, rows, diagnoses = [], [], {}
-        digest = hashlib.sha256()
+        places, y, patients, studies, ids, lesion_voxels = [], [], [], [], [], []
         for entry in entries:
             study = f"{entry['patient']}/{entry['study']}"
-            path = self.folder / SLICES / f"{entry['key']}.npy"
+            path = self.folder / SLICES / entry["slices"]
             if not path.is_file():
                 raise ValueError(
                     f"slices of {study} are missing in {str(path.parent)!r}; run `labelwise-lab "
                     "petct prepare` again"
                 )
-            voxels = np.array(entry["lesion_voxels"])
-            labels = slice_labels(entry["diagnosis"], voxels, self.class_names, rule)
-            used = labels >= 0
-            if name == HELD_BACK:
-                used = (voxels > 0) | (rule != "skip")
-            for i in np.flatnonzero(used).tolist():
-                slice_id = f"{study}#{entry['planes'][i]}"
-                places.append((path, i))
-                rows.append((labels[i], entry["patient"], study, slice_id, voxels[i]))
-            diagnoses[study] = entry["diagnosis"]
-            digest.update(f"{entry['slices_sha256']} {np.flatnonzero(used).tolist()}".encode())
-        y, patients, studies, ids, lesion_voxels = zip(*rows, strict=True) if rows else ((),) * 5
+            for i, label in enumerate(entry["labels"]):
+                if label is not None:
+                    places.append((path, i))
+                    y.append(label)
+                    patients.append(entry["patient"])
+                    studies.append(study)
+                    ids.append(f"{study}#{entry['planes'][i]}")
+                    lesion_voxels.append(entry["lesion_voxels"][i])
+        content = [[entry["slices_sha256"], entry["labels"]] for entry in entries]
+        fingerprint = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return Part(
-            Slices(places, self.size, digest.hexdigest()),
-            np.array(y, dtype=np.int64),
-            np.array(patients, dtype=str),
-            np.array(studies, dtype=str),
-            np.array(ids, dtype=str),
-            np.array(lesion_voxels, dtype=np.int64),
-            diagnoses,
+            Slices(places, self.size, fingerprint),
+            np.array(y),
+            np.array(patients),
+            np.array(studies),
+            np.array(ids),
+            np.array(lesion_voxels),
+            {f"{entry['patient']}/{entry['study']}": entry["diagnosis"] for entry in entries},
         )
 
 
@@ -170,97 +162,59 @@ def slice_labels(
 
 def build_manifest(
     records: Mapping[Study, dict[str, Any]],
-    skipped: Sequence[Skipped],
-    *,
-    settings: dict[str, Any],
     diagnoses: Sequence[str],
     hold_back: Sequence[str],
     lesion_free: str,
-    test_size: float,
-    val_size: float,
-    seed: int,
+    split: dict[str, Any],
 ) -> dict[str, Any]:
-    """The manifest: patient split, statistics of the training patients, and all inputs."""
-    usable, skipped = _without_copies(records, skipped)
+    """The patient split (``split`` has the options of `split_patients`), labels, statistics of the
+    training patients, and all inputs.
+    """
     # Patients with a held-back study are excluded from training: the network would have seen the
     # same body.
-    held = {study.patient for study in usable if study.diagnosis in hold_back}
-    free = [study for study in usable if study.patient not in held]
-    if not free:
-        why = f"; the first problem: {skipped[0]}" if skipped else ""
-        raise ValueError(f"no study can be used{why}")
-    parts = {study.patient: str(study.part) for study in free}
-    given = free[0].part is not None
-    if not given:
-        pairs = [(study.patient, study.diagnosis) for study in free]
-        parts = split_patients(pairs, test_size=test_size, val_size=val_size, rng=seed)
-    parts |= dict.fromkeys(held, HELD_BACK)
+    held = {study.patient for study in records if study.diagnosis in hold_back}
+    free = [study for study in records if study.patient not in held]
+    parts = {study.patient: study.part for study in free}
+    if None in parts.values():
+        parts |= split_patients([(study.patient, study.diagnosis) for study in free], **split)
     classes = [name for name in diagnoses if name in {study.diagnosis for study in free}]
     if lesion_free == "negative" and NEGATIVE not in classes:
         raise ValueError(
             "slices without a lesion cannot be called negative, because there is no negative "
             "study; use --lesion-free study or skip"
         )
-    trained = [study for study in usable if parts[study.patient] == "train"]
+    entries, means, mean_squares, trained = [], [], [], set()
+    for study, record in records.items():
+        part = parts.get(study.patient, HELD_BACK)
+        voxels = np.array(record["lesion_voxels"])
+        labels = slice_labels(study.diagnosis, voxels, classes, lesion_free)
+        used = labels >= 0
+        if part == HELD_BACK:
+            used = (study.diagnosis in hold_back) & ((voxels > 0) | (lesion_free != "skip"))
+        elif part == "train":
+            trained.add(study.diagnosis)
+            means.append(np.array(record["means"])[used])
+            mean_squares.append(np.array(record["mean_squares"])[used])
+        entry = {"patient": study.patient, "study": study.study, "diagnosis": study.diagnosis}
+        entry |= {"part": part, "labels": np.where(used, labels, None).tolist()} | record
+        del entry["means"], entry["mean_squares"]
+        entries.append(entry)
     for name in classes:
-        if name not in {study.diagnosis for study in trained}:
+        if name not in trained:
             raise ValueError(
                 f"no training patient has the diagnosis {name!r}: too few patients to split; add "
                 "studies, or hold the diagnosis back"
             )
-    entries = []
-    for study, record in usable.items():
-        names = {"patient": study.patient, "study": study.study, "diagnosis": study.diagnosis}
-        # What only the statistics and the next preparation need stays in the study's own record.
-        listed = {key: x for key, x in record.items() if key not in ("made_from", "sums")}
-        entries.append(names | {"part": parts[study.patient], "key": study.key} | listed)
-    used = [
-        np.array(usable[study]["sums"])[
-            slice_labels(study.diagnosis, usable[study]["lesion_voxels"], classes, lesion_free) >= 0
-        ]
-        for study in trained
-    ]
+    mean = np.concatenate(means).mean(axis=0)
+    deviation = np.sqrt(np.concatenate(mean_squares).mean(axis=0) - mean**2)
     return {
         "format": FORMAT,
-        "settings": settings,
         "class_names": classes,
         "held_back": [name for name in diagnoses if name in hold_back],
         "lesion_free": lesion_free,
-        "split": {"test_size": test_size, "val_size": val_size, "seed": seed, "given": given},
-        "statistics": _statistics(np.concatenate(used), settings["size"] ** 2),
+        "split": split,
+        "statistics": {"mean": mean.tolist(), "deviation": deviation.tolist()},
         "studies": entries,
-        "skipped": [{"patient": s.patient, "study": s.study, "why": s.why} for s in skipped],
-    }
-
-
-def _without_copies(
-    records: Mapping[Study, dict[str, Any]], skipped: Sequence[Skipped]
-) -> tuple[dict[Study, dict[str, Any]], list[Skipped]]:
-    """Keep the first of identical volumes: copies could end up in different parts."""
-    first: dict[str, str] = {}
-    usable, skipped = {}, list(skipped)
-    for study in sorted(records, key=lambda study: (study.patient, study.study)):
-        name = first.setdefault(records[study]["files"]["pet"]["sha256"], study.name)
-        if name == study.name:
-            usable[study] = records[study]
-        else:
-            why = f"its {study.pet.name} is the same file as that of {name}"
-            skipped.append(Skipped(study.patient, study.study, why))
-    return usable, sorted(skipped, key=lambda s: (s.patient, s.study))
-
-
-def _statistics(sums: np.ndarray, pixels: int) -> dict[str, Any]:
-    """Mean and standard deviation of each channel, from the sums and the sums of squares of each
-    slice, (N, 2, 3).
-    """
-    if not len(sums):
-        raise ValueError("no training slice has a label")
-    mean, square = sums.sum(axis=0) / (len(sums) * pixels)
-    deviation = np.sqrt(square - mean**2)
-    return {
-        "mean": (mean / 255).tolist(),
-        "deviation": (deviation / 255).tolist(),
-        "pixels": len(sums) * pixels,
     }
 
 

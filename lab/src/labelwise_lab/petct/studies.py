@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import read_text
-from ..validation import suggest
+from ..validation import did_you_mean
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
 """Diagnoses of the published data set; the first means no lesion."""
@@ -99,40 +99,47 @@ def find_studies(
     """
     if not root.is_dir():
         raise FileNotFoundError(f"there is no folder {str(root)!r} with studies")
-    table = table or _metadata(root)
-    rows = _rows(table)
+    if table is None:
+        tables = sorted(root.glob("*.csv"))
+        if len(tables) != 1:
+            raise ValueError(
+                f"{str(root)!r} must hold one .csv file with the diagnoses; found {len(tables)}. "
+                "Choose one with --table"
+            )
+        table = tables[0]
+    lines: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in _rows(table):
+        lines.setdefault((row.get("patient", ""), row["study"]), []).append(row)
     folders = {}
-    if not any("pet" in row for row in rows):
+    if not any("pet" in rows[0] for rows in lines.values()):
         folders = _folders(root)
-    by_study: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in rows:
-        by_study.setdefault((row.get("patient", ""), row["study"]), []).append(row)
     studies, skipped = [], []
-    for (patient, study), lines in sorted(by_study.items()):
+    for (patient, name), rows in sorted(lines.items()):
         try:
-            folder = folders.get((patient, study))
-            studies.append(_study(patient, study, lines, folder, table.parent, diagnoses))
+            if any(row != rows[0] for row in rows):
+                raise ValueError("the table has it twice, with different entries")
+            row, folder = rows[0], folders.pop((patient, name), None)
+            studies.append(_study(patient, name, row, folder, table.parent, diagnoses))
         except ValueError as error:
-            skipped.append(Skipped(patient, study, str(error)))
-    for name in folders.keys() - by_study.keys():
-        skipped.append(Skipped(*name, f"{table.name} has no diagnosis for it"))
+            skipped.append(Skipped(patient, name, str(error)))
+    for patient, name in folders.keys() - lines.keys():
+        skipped.append(Skipped(patient, name, f"{table.name} has no diagnosis for it"))
     if not studies and not skipped:
         raise ValueError(
             f"there are no studies in {str(root)!r}: expected patient/study/{FILES['pet']}, or a "
             "table with the files"
         )
-    _check_parts(studies, table)
-    return studies, sorted(skipped, key=lambda s: (s.patient, s.study))
-
-
-def _metadata(root: Path) -> Path:
-    tables = sorted(root.glob("*.csv"))
-    if len(tables) != 1:
-        raise ValueError(
-            f"{str(root)!r} must hold one .csv file with the diagnoses; found {len(tables)}. "
-            "Choose one with --table"
-        )
-    return tables[0]
+    # All studies of a patient are in one part, against leakage.
+    parts: dict[str, str | None] = {}
+    for study in studies:
+        if parts.setdefault(study.patient, study.part) != study.part:
+            raise ValueError(
+                f"the table {str(table)!r} must give all studies of a patient the same part; "
+                f"{study.patient!r} is in {parts[study.patient]!r} and in {study.part!r}"
+            )
+    if None in parts.values() and any(parts.values()):
+        raise ValueError(f"the table {str(table)!r} must give a part to all studies or to none")
+    return studies, sorted(skipped, key=str)
 
 
 def _rows(table: Path) -> list[dict[str, str]]:
@@ -151,8 +158,9 @@ def _rows(table: Path) -> list[dict[str, str]]:
         rows = []
         for line in reader:
             row = {key: value.strip() for key, value in zip(head, line, strict=False) if key}
-            location = row.pop("location", "")
-            row.setdefault("study", _study_folder(location, row.get("patient", "")))
+            # The folder below the patient's, as in ./FDG-PET-CT-Lesions/PETCT_0b57b247b6/05-02…/4.0
+            _, _, below = row.pop("location", "").partition(f"/{row.get('patient', '')}/")
+            row.setdefault("study", below.partition("/")[0])
             if any(row.values()):
                 rows.append(row)
     except (csv.Error, ValueError) as error:
@@ -160,81 +168,43 @@ def _rows(table: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _study_folder(location: str, patient: str) -> str:
-    """The folder below the patient's in a path such as
-    ``./FDG-PET-CT-Lesions/PETCT_0b57b247b6/05-02-2002-NA-PET-CT/4.000``.
-    """
-    folders = re.split(r"[\\/]", location)
-    if patient not in folders[:-1]:
-        return ""
-    return folders[folders.index(patient) + 1]
-
-
 def _folders(root: Path) -> dict[tuple[str, str], Path]:
     """Folders that hold at least one of the three volumes, by patient and study."""
-    found: dict[tuple[str, str], Path] = {}
-    for depth in ("*/*/", "*/*/*/"):
-        for file in FILES.values():
-            for path in root.glob(depth + file):
-                found[path.parent.parent.name, path.parent.name] = path.parent
-    return found
+    files = [path for path in root.glob("*/*/**/*.nii.gz") if path.name in FILES.values()]
+    return {(path.parts[-3], path.parts[-2]): path.parent for path in files}
 
 
 def _study(
     patient: str,
     study: str,
-    lines: Sequence[dict[str, str]],
+    row: dict[str, str],
     folder: Path | None,
     base: Path,
     diagnoses: Sequence[str],
 ) -> Study:
-    """The study of the lines of its series, which must agree; raises ValueError if it is
-    unusable.
-    """
-    row = lines[0]
-    for other in lines:
-        for key, value in other.items():
-            if row.get(key, "") != value:
-                what = "diagnosis" if key == "diagnosis" else f"entry for `{key}`"
-                raise ValueError(
-                    f"the table has it twice, with {row.get(key, '')!r} and {value!r} as its {what}"
-                )
-    for what, name in (("patient", patient), ("study", study)):
+    """The study of a row; raises ValueError if it is unusable."""
+    for key, name in (("patient", patient), ("study", study)):
         if not name or "/" in name or not name.isprintable():
-            raise ValueError(f"its {what} must be printable text without '/'; got {name!r}")
+            raise ValueError(f"its {key} must be printable text without '/'; got {name!r}")
     diagnosis = normal(row.get("diagnosis", ""))
     if diagnosis not in diagnoses:
-        known = ", ".join(map(repr, diagnoses))
         raise ValueError(
             f"its diagnosis {row.get('diagnosis', '')!r} is not one of "
-            f"{known}{suggest(diagnosis, diagnoses)}"
+            f"{', '.join(map(repr, diagnoses))}{did_you_mean(diagnosis, diagnoses)}"
         )
     part = row.get("part") or None
-    if part is not None and part not in PARTS:
+    if part not in (*PARTS, None):
         raise ValueError(f"its part {part!r} is not one of {', '.join(map(repr, PARTS))}")
     if "pet" in row:
         files = {key: base / row[key] for key in FILES if row.get(key)}
-    elif folder is None:
-        raise ValueError("the table names it, but there is no folder for it")
-    else:
+    elif folder is not None:
         files = {key: folder / name for key, name in FILES.items()}
         if not files["seg"].exists():
             del files["seg"]
+    else:
+        raise ValueError("the table names it, but there is no folder for it")
     for key in ("ct", "pet", *files):
-        if key not in files or not files[key].is_file():
-            name = files[key].name if key in files else FILES[key]
-            raise ValueError(f"{name} is missing")
+        path = files.get(key, Path(FILES[key]))
+        if key not in files or not path.is_file():
+            raise ValueError(f"{path.name} is missing")
     return Study(patient, study, diagnosis, files["ct"], files["pet"], files.get("seg"), part)
-
-
-def _check_parts(studies: Sequence[Study], table: Path) -> None:
-    """Check that all studies of a patient are in one part, against leakage."""
-    parts: dict[str, str | None] = {}
-    for study in studies:
-        if parts.setdefault(study.patient, study.part) != study.part:
-            raise ValueError(
-                f"the table {str(table)!r} must give all studies of a patient the same part; "
-                f"{study.patient!r} is in {parts[study.patient]!r} and in {study.part!r}"
-            )
-    if None in parts.values() and any(parts.values()):
-        raise ValueError(f"the table {str(table)!r} must give a part to all studies or to none")

@@ -12,7 +12,7 @@ from labelwise.io import save_predictions
 
 from ..datasets import Dataset, Examples
 from .combining import aggregate
-from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
+from .manifest import FILE_PREFIXES, NEGATIVE, Part, Prepared, open_prepared
 from .slices import thumbnails
 
 IN_MEMORY = 2**30  # bytes of slices; more are read from disk batch by batch
@@ -25,14 +25,9 @@ def train(
     recipe: str = "paper",
     network: str | None = None,
     augment: bool = False,
-    n_members: int = 5,
-    epochs: int | None = None,
-    rng: int | np.random.Generator | None = 0,
-    resume: bool = False,
-    n_jobs: int | None = None,
-    how: str = "top",
-    k: int = 5,
+    k: int | None = 5,
     in_memory: int = IN_MEMORY,
+    **options: Any,
 ) -> dict[str, Path]:
     """Train on the training patients, choose each member's epoch on the validation patients,
     predict the test patients.
@@ -52,12 +47,15 @@ def train(
         the validation patients (the published code: on the test set).
     augment : bool
         Augment by random flips and by shifts of up to 1 % of the image size.
-    network, n_members, epochs, rng, resume, n_jobs
-        As for `labelwise_lab.training.fit_ensemble`.
-    how, k
-        As for `aggregate`.
+    network : str, optional
+        Defaults to the recipe's.
+    k : int, optional
+        Number of slices that are combined into a study, as for `aggregate`.
     in_memory : int
         Maximum bytes of a part's slices to hold in memory.
+    **options
+        For `labelwise_lab.training.fit_ensemble`: ``n_members``, ``epochs``, ``rng``, ``resume``,
+        ``n_jobs``.
 
     Returns
     -------
@@ -77,34 +75,15 @@ def train(
         padding=round(prepared.size / 100),
         keep_best=data.val is not None,
     )
-    fitted = fit_ensemble(
-        network or chosen.network,
-        data,
-        recipe=chosen,
-        out_dir=out / "training",
-        n_members=n_members,
-        rng=rng,
-        resume=resume,
-        epochs=epochs,
-        n_jobs=n_jobs,
-    )
-    negative = None
-    if NEGATIVE in prepared.class_names:
-        negative = prepared.class_names.index(NEGATIVE)
+    network = network or chosen.network
+    fitted = fit_ensemble(network, data, recipe=chosen, out_dir=out / "training", **options)
     written: dict[str, Path] = {}
-    for name, prefix in (("test", ""), (HELD_BACK, "held-back-")):
+    for name, prefix in FILE_PREFIXES.items():
         part = prepared.part(name)
         if len(part.y):
             probs = np.asarray(predict_ensemble(fitted, part.images).probs)
-            names, combined = aggregate(probs, part.studies, how=how, k=k, negative=negative)
-            files = {
-                "slices": _slice_arrays(part, probs),
-                "studies": _study_arrays(part, probs, names, combined, prepared, negative),
-            }
-            for unit, arrays in files.items():
+            for unit, arrays in _arrays(part, probs, prepared.class_names, k).items():
                 path = out / f"{prefix}{unit}.npz"
-                if name == HELD_BACK:
-                    del arrays["y_true"]  # none of the classes
                 save_predictions(path, class_names=prepared.class_names, **arrays)
                 written[prefix + unit] = path
     return written
@@ -128,41 +107,28 @@ def _dataset(prepared: Prepared, in_memory: int) -> Dataset:
     return Dataset("petct", examples["train"], examples["test"], prepared.class_names, val)
 
 
-def _slice_arrays(part: Part, probs: np.ndarray) -> dict[str, Any]:
-    """What is stored about slices; their images are read a few at a time."""
-    starts = range(0, len(part.y), 256)
-    images = [thumbnails(part.images[start : start + 256]) for start in starts]
-    return {
-        "probs": probs,
-        "y_true": part.y,
-        "ids": part.ids,
-        "groups": part.patients,
-        "images": np.concatenate(images),
-    }
-
-
-def _study_arrays(
-    part: Part,
-    probs: np.ndarray,
-    names: np.ndarray,
-    combined: np.ndarray,
-    prepared: Prepared,
-    negative: int | None,
-) -> dict[str, Any]:
-    """What is stored about studies; the image is that of the most suspicious slice."""
+def _arrays(
+    part: Part, probs: np.ndarray, class_names: tuple[str, ...], k: int | None
+) -> dict[str, dict[str, Any]]:
+    """What is stored about slices and about studies."""
+    starts = range(0, len(part.y), 256)  # more images need not fit in memory
+    pictures = np.concatenate([thumbnails(part.images[i : i + 256]) for i in starts])
     mean = probs.mean(axis=0)
-    suspicion = mean.max(axis=1) if negative is None else 1 - mean[:, negative]
-    patients, slices, truth = [], [], []
-    for name in names.tolist():
-        own = np.flatnonzero(part.studies == name)
-        slices.append(own[np.argmax(suspicion[own])])
-        patients.append(part.patients[own[0]])
-        diagnosis = part.diagnoses[name]
-        truth.append(list(prepared.class_names).index(diagnosis) if part.y[own[0]] >= 0 else -1)
-    return {
+    negative, suspicion = None, mean.max(axis=1)
+    if NEGATIVE in class_names:
+        negative = class_names.index(NEGATIVE)
+        suspicion = 1 - mean[:, negative]
+    names, combined = aggregate(probs, part.studies, k=k, negative=negative)
+    own = [np.flatnonzero(part.studies == name) for name in names]
+    shown = np.array([slices[np.argmax(suspicion[slices])] for slices in own])
+    slices = {"probs": probs, "ids": part.ids, "groups": part.patients, "images": pictures}
+    studies = {
         "probs": combined.astype(np.float32),
-        "y_true": np.array(truth),
         "ids": names,
-        "groups": np.array(patients),
-        "images": thumbnails(part.images[np.array(slices)]),
+        "groups": part.patients[shown],
+        "images": pictures[shown],
     }
+    if part.y.min() >= 0:  # held-back diagnoses are none of the classes
+        slices["y_true"] = part.y
+        studies["y_true"] = np.array([class_names.index(part.diagnoses[name]) for name in names])
+    return {"slices": slices, "studies": studies}
