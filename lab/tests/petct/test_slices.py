@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise_lab.petct.slices import choose_planes, cut, fuse, thumbnails, to_bytes
+from labelwise_lab.petct.slices import choose_planes, cut, fuse, to_bytes
 from labelwise_lab.petct.volumes import Volume
 
 
 def volume(values, spacing=(4.0, 4.0, 4.0)):
     values = np.asarray(values, dtype=np.float32)
-    return Volume(values, np.asarray(spacing), np.zeros(3), "RAS")
+    return Volume(values, np.asarray(spacing), np.zeros(3))
 
 
 def test_straight_lines_are_kept():
@@ -85,13 +85,3 @@ def test_windows_and_fusion():
     )
     pet, ct = np.array([0, 255, 10, 255], np.uint8), np.array([0, 255, 21, 0], np.uint8)
     np.testing.assert_array_equal(fuse(pet, ct), [0, 255, 16, 128])
-
-
-def test_thumbnails_show_uptake_in_red_over_gray():
-    images = np.zeros((2, 300, 300, 3), np.uint8)
-    images[..., 1] = 90
-    images[0, 30:60, 30:60, 0] = 255
-    small = thumbnails(images)
-    assert small.shape == (2, 100, 100, 3)
-    np.testing.assert_array_equal(small[0, 15, 15], [255, 0, 0])
-    np.testing.assert_array_equal(small[1, 15, 15], [90, 90, 90])

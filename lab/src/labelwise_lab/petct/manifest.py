@@ -27,20 +27,36 @@ FILE_PREFIXES = {"test": "", HELD_BACK: "held-back-"}
 LESION_FREE = ("negative", "study", "skip")
 
 
-class Slices:
-    """Images of several studies, read when they are asked for: ``slices[3:7]``,
-    ``slices[np.array([9, 2])]``.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Slices of a part of the patients, with their metadata.
 
-    A uint8 array (N, S, S, 3) for `labelwise_lab.training.fit_ensemble`. It can be pickled: it
-    knows files and rows, and maps a file for each image.
+    The images look like a uint8 array (N, S, S, 3) and are read when they are asked for:
+    ``part[3:7]``, ``part[np.array([9, 2])]``. It can be pickled: it knows files and rows, and maps
+    a file for each image.
     """
+
+    places: list[tuple[Path, int]]
+    """File and row of each slice."""
+    size: int
+    fingerprint: str
+    y: np.ndarray
+    """Class labels, (N,); −1 for held-back diagnoses."""
+    patients: np.ndarray
+    studies: np.ndarray
+    """Study of each slice, "patient/study"."""
+    ids: np.ndarray
+    """"patient/study#plane"."""
+    lesion_voxels: np.ndarray
+    diagnoses: dict[str, str]
+    """Diagnosis by "patient/study"."""
 
     dtype = np.dtype(np.uint8)
     ndim = 4
 
-    def __init__(self, places: Sequence[tuple[Path, int]], size: int, fingerprint: str) -> None:
-        self.places, self.fingerprint = places, fingerprint
-        self.shape = (len(places), size, size, 3)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.places), self.size, self.size, 3)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -60,23 +76,6 @@ class Slices:
         path, row = self.places[i]
         with reading(path):
             return np.asarray(np.load(path, mmap_mode="r")[row])
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Slices of a part of the patients, with their metadata."""
-
-    images: Slices
-    y: np.ndarray
-    """Class labels, (N,); −1 for held-back diagnoses."""
-    patients: np.ndarray
-    studies: np.ndarray
-    """Study of each slice, "patient/study"."""
-    ids: np.ndarray
-    """"patient/study#plane"."""
-    lesion_voxels: np.ndarray
-    diagnoses: dict[str, str]
-    """Diagnosis by "patient/study"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +111,10 @@ class Prepared:
         """
         entries = [entry for entry in self.manifest["studies"] if entry["part"] == name]
         places, y, patients, studies, ids, lesion_voxels = [], [], [], [], [], []
+        diagnoses = {}
         for entry in entries:
             study = f"{entry['patient']}/{entry['study']}"
+            diagnoses[study] = entry["diagnosis"]
             path = self.folder / SLICES / entry["slices"]
             if not path.is_file():
                 raise ValueError(
@@ -131,13 +132,15 @@ class Prepared:
         content = [[entry["slices_sha256"], entry["labels"]] for entry in entries]
         fingerprint = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return Part(
-            Slices(places, self.size, fingerprint),
+            places,
+            self.size,
+            fingerprint,
             np.array(y),
             np.array(patients),
             np.array(studies),
             np.array(ids),
             np.array(lesion_voxels),
-            {f"{entry['patient']}/{entry['study']}": entry["diagnosis"] for entry in entries},
+            diagnoses,
         )
 
 
@@ -178,12 +181,14 @@ def build_manifest(
     if None in parts.values():
         parts |= split_patients([(study.patient, study.diagnosis) for study in free], **split)
     classes = [name for name in diagnoses if name in {study.diagnosis for study in free}]
+    if not classes:
+        raise ValueError("no study is left to train on: all patients are held back")
     if lesion_free == "negative" and NEGATIVE not in classes:
         raise ValueError(
             "slices without a lesion cannot be called negative, because there is no negative "
             "study; use --lesion-free study or skip"
         )
-    entries, means, mean_squares, trained = [], [], [], set()
+    entries, moments, trained = [], [], set()
     for study, record in records.items():
         part = parts.get(study.patient, HELD_BACK)
         voxels = np.array(record["lesion_voxels"])
@@ -193,11 +198,10 @@ def build_manifest(
             used = (study.diagnosis in hold_back) & ((voxels > 0) | (lesion_free != "skip"))
         elif part == "train":
             trained.add(study.diagnosis)
-            means.append(np.array(record["means"])[used])
-            mean_squares.append(np.array(record["mean_squares"])[used])
+            moments.append(np.array(record["moments"])[used])
         entry = {"patient": study.patient, "study": study.study, "diagnosis": study.diagnosis}
         entry |= {"part": part, "labels": np.where(used, labels, None).tolist()} | record
-        del entry["means"], entry["mean_squares"]
+        del entry["moments"]
         entries.append(entry)
     for name in classes:
         if name not in trained:
@@ -205,12 +209,12 @@ def build_manifest(
                 f"no training patient has the diagnosis {name!r}: too few patients to split; add "
                 "studies, or hold the diagnosis back"
             )
-    mean = np.concatenate(means).mean(axis=0)
-    deviation = np.sqrt(np.concatenate(mean_squares).mean(axis=0) - mean**2)
+    mean, square = np.concatenate(moments).mean(axis=0)
+    deviation = np.sqrt(square - mean**2)
     return {
         "format": FORMAT,
         "class_names": classes,
-        "held_back": [name for name in diagnoses if name in hold_back],
+        "held_back": hold_back,
         "lesion_free": lesion_free,
         "split": split,
         "statistics": {"mean": mean.tolist(), "deviation": deviation.tolist()},
@@ -226,18 +230,15 @@ def open_prepared(folder: str | Path) -> Prepared:
             f"there are no prepared slices in {str(folder)!r}: {FILE} is missing; run "
             "`labelwise-lab petct prepare` first"
         )
+    manifest = read_json(path)
     try:
-        manifest = read_json(path)
         if manifest["format"] != FORMAT:
-            raise ValueError(
-                f"it has format {manifest['format']}, not {FORMAT}; run `labelwise-lab petct "
-                "prepare` again"
-            )
-        prepared = Prepared(Path(folder), manifest)
-        # Read what every use needs, so that a lack is noticed before any work is done.
-        for name in ("class_names", "statistics", "size"):
-            getattr(prepared, name)
+            raise ValueError(f"it has format {manifest['format']}, not {FORMAT}")
+        for key in ("class_names", "statistics", "settings", "studies"):
+            manifest[key]
     except (ValueError, KeyError, TypeError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{str(path)!r} cannot be used: {reason}") from error
-    return prepared
+        raise ValueError(
+            f"{str(path)!r} cannot be used: {reason}; run `labelwise-lab petct prepare` again"
+        ) from error
+    return Prepared(Path(folder), manifest)

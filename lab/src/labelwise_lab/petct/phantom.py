@@ -57,7 +57,7 @@ left-pelvis     -80 -20 -185   38  30  62   330  1.0
 right-hip        98  -5 -255   25  25  25   450  0.9
 left-hip        -98  -5 -255   25  25  25   450  0.9
 """
-_LONG_BONES = """
+_FEMURS = """
 right-femur      90   0 -350   15  15 105   700  0.6
 left-femur      -90   0 -350   15  15 105   700  0.6
 """
@@ -96,19 +96,9 @@ def _table(text: str) -> list[tuple[str, np.ndarray]]:
     return [(name, np.array(numbers, dtype=float)) for name, *numbers in rows]
 
 
-@dataclass(frozen=True)
-class Lesion:
-    """A sphere in body coordinates, in millimeters."""
-
-    center: np.ndarray
-    radius: float
-    suv: float
-    hounsfield: float
-
-
-def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
+def place_lesions(kind: str, rng: np.random.Generator) -> list[np.ndarray]:
     """Lesions at all sites of a disease, on one side for lung cancer, otherwise on both; none for
-    ``"negative"``.
+    ``"negative"``. Each is a sphere: its center and radius in millimeters, SUV and HU.
     """
     if kind == "negative":
         return []
@@ -124,7 +114,7 @@ def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
     for site, s in chosen:
         mirrored = (1 if site == "liver" else s, 1, 1)
         center = places[site] * mirrored + rng.uniform(-_SPREAD, _SPREAD, 3)
-        lesions.append(Lesion(center, rng.uniform(small, large), rng.uniform(5, 13), hounsfield))
+        lesions.append(np.r_[center, rng.uniform(small, large), rng.uniform(5, 13), hounsfield])
     return lesions
 
 
@@ -151,7 +141,7 @@ class Body:
 
 
 def draw_anatomy(
-    body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarray]
+    body: Body, lesions: Sequence[np.ndarray], grid: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Noise-free CT (HU), PET (SUV) and lesion mask on a grid of broadcastable world coordinates
     (x, y, z).
@@ -188,16 +178,16 @@ def draw_anatomy(
     vertebrae = np.cos(2 * np.pi * z / 30) > -0.6
     paint(spine, 130, 1.6)
     paint(np.where(vertebrae, spine, -99), 260, 1.6)
-    paint_all(_LONG_BONES, 10)
-    for lesion in lesions:
-        depth = ball(lesion.center, (lesion.radius,) * 3)
-        paint(depth, lesion.hounsfield, lesion.suv)
+    paint_all(_FEMURS, power=10)
+    for *center, radius, suv, hounsfield in lesions:
+        depth = ball(center, (radius,) * 3)
+        paint(depth, hounsfield, suv)
         mask |= depth > 0
     return ct, pet, mask
 
 
 def scan(
-    body: Body, lesions: Sequence[Lesion], rng: np.random.Generator, *, voxel: float
+    body: Body, lesions: Sequence[np.ndarray], rng: np.random.Generator, *, voxel: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """A noisy scan with axes toward right, front, head: CT, PET, mask and their affine."""
     from scipy.ndimage import gaussian_filter
@@ -269,9 +259,9 @@ def write_phantoms(
             place.mkdir(parents=True)
             ct, pet, mask, affine = scan(body, place_lesions(kind, rng), rng, voxel=voxel)
             orientation = ORIENTATIONS[(i + visit) % len(ORIENTATIONS)]
-            write_nifti(place / FILES["ct"], np.rint(ct).astype(np.int16), affine, orientation)
-            write_nifti(place / FILES["pet"], pet, affine, orientation)
-            write_nifti(place / FILES["seg"], mask.astype(np.uint8), affine, orientation)
+            volumes = {"ct": np.rint(ct).astype(np.int16), "pet": pet, "seg": mask.astype(np.uint8)}
+            for key, values in volumes.items():
+                write_nifti(place / FILES[key], values, affine, orientation)
             written.append((patient, study, kind))
             # One line per series, as in the published table.
             diagnosis = kind.upper().replace(" ", "_")

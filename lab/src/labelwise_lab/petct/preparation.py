@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import end_with_parent, read_json, replacing, usable_cores, write_file
+from ..files import read_json, replacing, usable_cores, write_file
 from ..validation import as_seed, check_choice
 from .manifest import FILE, LESION_FREE, NEGATIVE, SLICES, Prepared, build_manifest, open_prepared
 from .slices import AIR, choose_planes, cut, fuse, to_bytes
@@ -40,17 +38,13 @@ class Settings:
     """Millimeters between planes; 0 takes every plane."""
 
     def __post_init__(self) -> None:
-        if not 8 <= self.size <= 4096:
-            raise ValueError(f"`size` must be 8 to 4096 pixels; got {self.size}")
-        if not self.window[0] < self.window[1]:
+        drawable = self.window[0] < self.window[1] and self.suv_max > 0
+        if not (drawable and 8 <= self.size <= 4096 and self.step >= 0):
             raise ValueError(
-                "`window` must be two numbers of Hounsfield units in increasing order; got "
-                f"{self.window}"
+                "`size` must be 8 to 4096 pixels, `window` two numbers of Hounsfield units in "
+                "increasing order, `suv_max` positive and `step` 0 or more millimeters; got "
+                f"{self}"
             )
-        if not self.suv_max > 0:
-            raise ValueError(f"`suv_max` must be positive; got {self.suv_max}")
-        if not self.step >= 0:
-            raise ValueError(f"`step` must be 0 or more millimeters; got {self.step}")
 
 
 def prepare(
@@ -91,7 +85,7 @@ def prepare(
     test_size, val_size, rng
         As for `split_patients`; ignored if the table has a column "part".
     n_jobs : int, optional
-        Number of processes, one study each at a time; defaults to the number of processors.
+        Number of threads, one study each at a time; defaults to the number of processors.
     progress : callable, optional
     """
     settings = settings or Settings()
@@ -103,19 +97,19 @@ def prepare(
     work = partial(prepare_study, settings=settings, folder=out / SLICES, lesion_free=lesion_free)
     records: dict[Study, dict[str, Any]] = {}
     first_with: dict[str, str] = {}
-    results = _each(work, studies, n_jobs or usable_cores())
-    for done, (study, result) in enumerate(zip(studies, results, strict=True), 1):
-        if isinstance(result, dict):
-            # Of identical volumes the first is kept: copies could end up in different parts.
-            first = first_with.setdefault(result["files"]["pet"]["sha256"], study.name)
-            if first != study.name:
-                result = f"its {study.pet.name} is the same file as that of {first}"
-        if isinstance(result, dict):
-            records[study] = result
-        else:
-            skipped.append(Skipped(study.patient, study.study, result))
-        if progress is not None:
-            progress(done, len(studies))
+    with ThreadPoolExecutor(n_jobs or usable_cores()) as pool:
+        for done, (study, result) in enumerate(zip(studies, pool.map(work, studies), strict=True)):
+            if isinstance(result, dict):
+                # Of identical volumes the first is kept: copies could end up in different parts.
+                first = first_with.setdefault(result["sha256"]["pet"], study.name)
+                if first != study.name:
+                    result = f"its {study.pet.name} is the same file as that of {first}"
+            if isinstance(result, dict):
+                records[study] = result
+            else:
+                skipped.append(Skipped(study.patient, study.study, result))
+            if progress is not None:
+                progress(done + 1, len(studies))
     skipped.sort(key=str)
     if not records:
         raise ValueError(f"no study can be used; the first problem: {skipped[0]}")
@@ -127,31 +121,13 @@ def prepare(
     return open_prepared(out)
 
 
-def _each(
-    work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int
-) -> Iterator[dict[str, Any] | str]:
-    """The result of each study, in order, from up to ``n_jobs`` processes."""
-    if min(n_jobs, len(studies)) <= 1:
-        yield from map(work, studies)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_jobs, mp_context=context, initializer=end_with_parent) as pool:
-        try:
-            yield from pool.map(work, studies)
-        except BrokenProcessPool as error:
-            raise ChildProcessError(
-                "a worker process was killed (perhaps out of memory: try fewer --n-jobs). Finished "
-                "studies are kept: run the same command again"
-            ) from error
-
-
 def prepare_study(
     study: Study, *, settings: Settings, folder: Path, lesion_free: str = "negative"
 ) -> dict[str, Any] | str:
     """Write the slices of one study to ``folder`` and return their record, or why it is skipped.
 
-    The names of the files have a fingerprint of the settings and the input (sizes and times), so
-    that a finished study is found again, and never one of another preparation.
+    The name of the files is a fingerprint of the settings and the input (sizes and times), so that
+    a finished study is found again, and never one of another preparation.
     """
     try:
         if study.seg is None and study.diagnosis != NEGATIVE and lesion_free != "study":
@@ -159,38 +135,27 @@ def prepare_study(
                 f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free "
                 "study"
             )
-        made_from = [asdict(settings)]
+        made_from: list[Any] = [study.name, asdict(settings)]
         for path in study.files.values():
             made_from.append([path.stat().st_size, path.stat().st_mtime_ns])
-        fingerprint = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:10]
-        target = folder / f"{study.key}-{fingerprint}.npy"
-        record_file = target.with_suffix(".json")
-        slices = None
-        if record_file.is_file() and target.is_file():
-            record = read_json(record_file)
-        else:
+        fingerprint = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:20]
+        target, record_file = folder / f"{fingerprint}.npy", folder / f"{fingerprint}.json"
+        if not (record_file.is_file() and target.is_file()):
             slices, record = cut_study(study, settings)
-        if study.diagnosis == NEGATIVE and sum(record["lesion_voxels"]) > 0:
-            raise ValueError(
-                "its diagnosis is negative, but the segmentation marks "
-                f"{sum(record['lesion_voxels']):,} voxels as lesion"
-            )
-    except (ValueError, OSError) as error:
-        return str(error)
-    record["slices"] = target.name
-    if slices is not None:
-        try:
             with replacing(target) as file:
                 np.save(file, slices)
             # Last: a study with a record is finished.
-            write_file(record_file, json.dumps(record))
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"cannot store the slices of {study.name}: {error.strerror or error}. Finished "
-                "studies are kept: free disk space, and run the same command again",
-            ) from error
-    return record
+            write_file(record_file, json.dumps(record | {"slices": target.name}))
+        record = read_json(record_file)
+        lesion_voxels = sum(record["lesion_voxels"])
+        if study.diagnosis == NEGATIVE and lesion_voxels > 0:
+            raise ValueError(
+                f"its diagnosis is negative, but the segmentation marks {lesion_voxels:,} voxels "
+                "as lesion"
+            )
+    except ValueError as error:
+        return str(error)
+    return dict(record)
 
 
 def cut_study(study: Study, settings: Settings) -> tuple[np.ndarray, dict[str, Any]]:
@@ -226,28 +191,24 @@ def cut_study(study: Study, settings: Settings) -> tuple[np.ndarray, dict[str, A
     share = cut(ct, planes, settings.size, 0.0)
     enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))
     slices[..., 3] = (share > 0) & (share >= enough)
-    files = {}
-    for key, path in study.files.items():
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        files[key] = {"name": path.name, "sha256": digest}
     images = slices[..., :3]
     squares = np.einsum("nijc,nijc->nc", images, images, dtype=np.int64, casting="unsafe")
+    moments = [images.mean(axis=(1, 2)) / 255, squares / (255 * settings.size) ** 2]
     return slices, {
-        "files": files,
-        "orientation": ct.stored,
+        "sha256": {
+            key: hashlib.sha256(path.read_bytes()).hexdigest() for key, path in study.files.items()
+        },
+        "slices_sha256": hashlib.sha256(slices.data).hexdigest(),
         "planes": planes.tolist(),
         "lesion_voxels": np.count_nonzero(mask[:, planes], axis=(0, 2)).tolist(),
-        "slices_sha256": hashlib.sha256(slices.data).hexdigest(),
-        "means": (images.mean(axis=(1, 2)) / 255).tolist(),
-        "mean_squares": (squares / (255 * settings.size) ** 2).tolist(),
+        "moments": np.stack(moments, axis=1).tolist(),
     }
 
 
 def _check_grid(a: Volume, b: Volume, a_path: Path, b_path: Path) -> None:
     """Refuse volumes that are not on the same grid, to a tenth of a voxel."""
-    corners = np.array([a.origin - b.origin, a.end - b.end])
-    if a.values.shape != b.values.shape or np.abs(corners).max() > 0.1 * a.spacing.min():
+    same_corners = np.allclose([a.origin, a.end], [b.origin, b.end], 0, 0.1 * a.spacing.min())
+    if a.values.shape != b.values.shape or not same_corners:
         raise ValueError(
             f"{a_path.name} and {b_path.name} must be on one grid; they differ in shape "
             f"({a.values.shape}, {b.values.shape}), origin or voxel size"

@@ -20,6 +20,7 @@ from .manifest import HELD_BACK, open_prepared
 from .results import Results, load_results, predicted_class, summarize
 
 PAGE = "studies.html"
+_SMALL_TEXT = {"font.size": 8, "axes.titlesize": 8}
 
 
 def write_report(
@@ -66,10 +67,10 @@ def write_report(
     out.mkdir(parents=True, exist_ok=True)
     for name, (shown, indices) in figures.items():
         y_pred = predicted_class(shown.slices)
-        figure = plot_slices(prepared, shown.part, shown.u, indices, y_pred=y_pred)
-        with replacing(out / f"{name}.png") as file:
+        with pyplot().rc_context(_SMALL_TEXT), replacing(out / f"{name}.png") as file:
+            figure = plot_slices(prepared, shown.part, shown.u, indices, y_pred=y_pred)
             figure.savefig(file, format="png", dpi=160)
-        pyplot().close(figure)
+            pyplot().close(figure)
     unknown = {name: part.studies for name, part in results.items() if name == HELD_BACK}
     title = "PET/CT studies"
     write_page(out / PAGE, test.studies, ood=unknown or None, costs=costs, title=title)
@@ -88,10 +89,9 @@ def find_slices(results: dict[str, Results], wanted: str) -> tuple[Results, list
                 indices.append(i)
         if indices:
             return found, indices
-    patients = sorted(set(results["test"].part.patients))
     raise ValueError(
-        f"there is no test or held-back patient, study or slice {wanted!r}; patients are, for "
-        f"instance, {', '.join(patients[:3])}"
+        f"there is no test or held-back patient, study or slice {wanted!r}; slices are, for "
+        f"instance, {results['test'].part.ids[0]!r}"
     )
 
 

@@ -46,7 +46,7 @@ def load_results(prepared: Prepared, trained: Path, loss: Any = "log") -> dict[s
         if name == HELD_BACK and not path.is_file():
             continue
         part, slices = prepared.part(name), load_predictions(path)
-        if slices.ids is None or not np.array_equal(slices.ids, part.ids):
+        if not np.array_equal(slices.ids, part.ids):
             raise ValueError(
                 f"{str(path)!r} does not belong to the slices in {str(prepared.folder)!r}: train "
                 "again, or use the folder it was trained on"
@@ -89,8 +89,7 @@ def _detection(known: Results, unknown: Results) -> dict[str, Any]:
     """How well uncertainty detects held-back diagnoses: AUROC among studies with a disease and
     among slices with lesions, with intervals over patients.
     """
-    ids = np.asarray(known.studies.ids).tolist()
-    ill = np.array([known.part.diagnoses[name] != NEGATIVE for name in ids])
+    ill = np.array(known.studies.names)[known.studies.true_class] != NEGATIVE
     units = {
         "studies": (known.studies[ill], unknown.studies),
         "slices with lesions": (

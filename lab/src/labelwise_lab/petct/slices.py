@@ -52,20 +52,10 @@ def cut(volume: Volume, planes: np.ndarray, size: int, outside: float) -> np.nda
 
 def to_bytes(images: np.ndarray, low: float, high: float) -> np.ndarray:
     """Map values from ``low`` to ``high`` to 0 … 255, clipped."""
-    scaled = (images - np.float32(low)) * np.float32(255 / (high - low))
-    return np.rint(np.clip(scaled, 0, 255)).astype(np.uint8)
+    scaled = (images - low) * (255 / (high - low))
+    return np.rint(scaled.clip(0, 255)).astype(np.uint8)
 
 
 def fuse(pet: np.ndarray, ct: np.ndarray) -> np.ndarray:
     """PET over CT at half opacity: the rounded mean of the two channels."""
-    return np.asarray(((pet.astype(np.uint16) + ct + 1) // 2).astype(np.uint8))
-
-
-def thumbnails(images: np.ndarray, size: int = 128) -> np.ndarray:
-    """Small pictures for people, (N, s, s, 3) of red, green and blue with s ≤ ``size``: CT in gray,
-    uptake in red.
-    """
-    step = -(-images.shape[1] // size)
-    pet, ct = images[:, ::step, ::step, 0], images[:, ::step, ::step, 1]
-    gray = np.minimum(ct, 255 - pet)
-    return np.stack([np.maximum(ct, pet), gray, gray], axis=-1)
+    return ((pet.astype(np.uint16) + ct + 1) // 2).astype(np.uint8)

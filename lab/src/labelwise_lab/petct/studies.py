@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import read_text
 from ..validation import did_you_mean
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
@@ -48,18 +45,9 @@ class Study:
         return f"{self.patient}/{self.study}"
 
     @property
-    def key(self) -> str:
-        """A unique file name of harmless characters."""
-        digits = hashlib.sha256(self.name.encode()).hexdigest()[:10]
-        return f"{re.sub('[^A-Za-z0-9_-]+', '-', self.name)[:60]}-{digits}"
-
-    @property
     def files(self) -> dict[str, Path]:
         """The volumes that there are, by what they hold."""
-        paths = {"ct": self.ct, "pet": self.pet}
-        if self.seg is not None:
-            paths["seg"] = self.seg
-        return paths
+        return {key: getattr(self, key) for key in FILES if getattr(self, key) is not None}
 
 
 @dataclass(frozen=True)
@@ -144,11 +132,9 @@ def find_studies(
 
 def _rows(table: Path) -> list[dict[str, str]]:
     """The lines of the table by what their columns hold, each with a study."""
-    if not table.exists():
-        raise FileNotFoundError(f"there is no table {str(table)!r}")
     held = {name: key for key, names in _COLUMNS.items() for name in names.split()}
     try:
-        reader = csv.reader(io.StringIO(read_text(table).removeprefix("\ufeff"), newline=""))
+        reader = csv.reader(table.read_text(encoding="utf-8-sig").splitlines())
         head = [held.get(re.sub("[^a-z]", "", name.lower()), "") for name in next(reader, [])]
         if not {"patient", "diagnosis"} <= set(head) or not {"study", "location"} & set(head):
             raise ValueError(

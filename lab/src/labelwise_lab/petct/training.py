@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from labelwise.io import save_predictions
 
 from ..datasets import Dataset, Examples
 from .combining import aggregate
-from .manifest import FILE_PREFIXES, NEGATIVE, Part, Prepared, open_prepared
-from .slices import thumbnails
-
-IN_MEMORY = 2**30  # bytes of slices; more are read from disk batch by batch
+from .manifest import FILE_PREFIXES, NEGATIVE, Part, open_prepared
 
 
 def train(
@@ -26,7 +23,6 @@ def train(
     network: str | None = None,
     augment: bool = False,
     k: int | None = 5,
-    in_memory: int = IN_MEMORY,
     **options: Any,
 ) -> dict[str, Path]:
     """Train on the training patients, choose each member's epoch on the validation patients,
@@ -51,8 +47,6 @@ def train(
         Defaults to the recipe's.
     k : int, optional
         Number of slices that are combined into a study, as for `aggregate`.
-    in_memory : int
-        Maximum bytes of a part's slices to hold in memory.
     **options
         For `labelwise_lab.training.fit_ensemble`: ``n_members``, ``epochs``, ``rng``, ``resume``,
         ``n_jobs``.
@@ -65,23 +59,30 @@ def train(
     from ..training import find_recipe, fit_ensemble, predict_ensemble
 
     prepared, out = open_prepared(folder), Path(out)
-    data = _dataset(prepared, in_memory)
+    parts = {name: prepared.part(name) for name in ("train", "val", *FILE_PREFIXES)}
+    if not len(parts["test"].y):
+        raise ValueError(
+            f"there is no test patient in {str(folder)!r}; prepare it with a larger --test-size"
+        )
+    # Slices are read from disk batch by batch.
+    examples = {name: Examples(cast(Any, part), part.y) for name, part in parts.items()}
+    val = examples["val"] if len(examples["val"]) else None
+    data = Dataset("petct", examples["train"], examples["test"], prepared.class_names, val)
     chosen = find_recipe("petct", recipe)
-    if chosen.normalize is not None:
-        chosen = replace(chosen, normalize=prepared.statistics)
     chosen = replace(
         chosen,
+        normalize=prepared.statistics if chosen.normalize else None,
         augment=augment or chosen.augment,
         padding=round(prepared.size / 100),
-        keep_best=data.val is not None,
+        keep_best=val is not None,
     )
     network = network or chosen.network
     fitted = fit_ensemble(network, data, recipe=chosen, out_dir=out / "training", **options)
     written: dict[str, Path] = {}
     for name, prefix in FILE_PREFIXES.items():
-        part = prepared.part(name)
+        part = parts[name]
         if len(part.y):
-            probs = np.asarray(predict_ensemble(fitted, part.images).probs)
+            probs = np.asarray(predict_ensemble(fitted, part).probs)
             for unit, arrays in _arrays(part, probs, prepared.class_names, k).items():
                 path = out / f"{prefix}{unit}.npz"
                 save_predictions(path, class_names=prepared.class_names, **arrays)
@@ -89,38 +90,22 @@ def train(
     return written
 
 
-def _dataset(prepared: Prepared, in_memory: int) -> Dataset:
-    """The slices of the training, validation and test patients, in memory where they are few."""
-    examples = {}
-    for name in ("train", "val", "test"):
-        part = prepared.part(name)
-        images: Any = part.images
-        if np.prod(images.shape) <= in_memory:
-            images = images[:]
-        examples[name] = Examples(images, part.y)
-    if not len(examples["test"]):
-        raise ValueError(
-            f"there is no test patient in {str(prepared.folder)!r}; prepare it with a larger "
-            "--test-size"
-        )
-    val = examples["val"] if len(examples["val"]) else None
-    return Dataset("petct", examples["train"], examples["test"], prepared.class_names, val)
-
-
 def _arrays(
     part: Part, probs: np.ndarray, class_names: tuple[str, ...], k: int | None
 ) -> dict[str, dict[str, Any]]:
     """What is stored about slices and about studies."""
-    starts = range(0, len(part.y), 256)  # more images need not fit in memory
-    pictures = np.concatenate([thumbnails(part.images[i : i + 256]) for i in starts])
+    step = -(-part.size // 128)  # of small pictures, of the fusion of PET and CT
+    pictures = np.array([part[i][::step, ::step, 2] for i in range(len(part))])
     mean = probs.mean(axis=0)
     negative, suspicion = None, mean.max(axis=1)
     if NEGATIVE in class_names:
         negative = class_names.index(NEGATIVE)
         suspicion = 1 - mean[:, negative]
     names, combined = aggregate(probs, part.studies, k=k, negative=negative)
-    own = [np.flatnonzero(part.studies == name) for name in names]
-    shown = np.array([slices[np.argmax(suspicion[slices])] for slices in own])
+    # The last of a study in this order is its most suspicious slice.
+    order = np.argsort(suspicion, kind="stable")
+    last = dict(zip(part.studies[order], order, strict=True))
+    shown = [last[name] for name in names]
     slices = {"probs": probs, "ids": part.ids, "groups": part.patients, "images": pictures}
     studies = {
         "probs": combined.astype(np.float32),

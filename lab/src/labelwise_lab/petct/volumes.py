@@ -12,6 +12,7 @@ import nibabel as nib
 import numpy as np
 
 MAX_VOXELS = 2**28  # published: 400 × 400 × 300; a larger claim is damage
+_NIFTI_2 = (b"\x1c\x02\0\0", b"\0\0\x02\x1c")  # the size of its header, 540, in either byte order
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +25,6 @@ class Volume:
     """Millimeters between voxels along each axis."""
     origin: np.ndarray
     """World coordinates of the first voxel."""
-    stored: str
-    """Orientation in the file, such as "LPS"."""
 
     @property
     def end(self) -> np.ndarray:
@@ -66,15 +65,15 @@ def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:
         from nibabel.processing import resample_to_output
 
         image = resample_to_output(image, spacing, order=order, cval=outside)
-    stored = "".join(nib.aff2axcodes(affine))
-    return Volume(np.asanyarray(image.dataobj), spacing, image.affine[:3, 3], stored)
+    return Volume(np.asanyarray(image.dataobj), spacing, image.affine[:3, 3])
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Voxels as float32 in the stored order, and their affine."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        big_header = (540).to_bytes(4, "little") in (file.peek(4)[:4], file.peek(4)[3::-1])
-        image = (nib.Nifti2Image if big_header else nib.Nifti1Image).from_stream(file)
+        header_size = file.peek(4)[:4]
+        kind = nib.Nifti2Image if header_size in _NIFTI_2 else nib.Nifti1Image
+        image = kind.from_stream(file)
         _check_header(image)
         with np.errstate(over="ignore", invalid="ignore"):
             values = image.get_fdata(dtype=np.float32).reshape(image.shape[:3])
