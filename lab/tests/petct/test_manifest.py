@@ -100,7 +100,7 @@ def test_folders_that_are_no_preparation(tmp_path):
         open_prepared(tmp_path)
     for text in ("{", "[]", '{"format": 1}'):
         (tmp_path / "manifest.json").write_text(text)
-        with pytest.raises(ValueError, match="manifest.json"):
+        with pytest.raises(ValueError, match=r"manifest\.json"):
             open_prepared(tmp_path)
 
 
@@ -108,7 +108,7 @@ def test_folders_that_are_no_preparation(tmp_path):
     ("change", "words"),
     [
         (lambda m: m.pop("statistics"), "it has no 'statistics'"),
-        (lambda m: m.update(format=1), "run `labelwise-lab petct prepare` again"),
+        (lambda m: m.update(format=1), "it is of another version; run `labelwise-lab"),
     ],
 )
 def test_a_damaged_manifest_gets_one_sentence(prepared, tmp_path, change, words):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise_lab.petct.slices import choose_planes, cut, fuse, to_bytes
+from labelwise_lab.petct.slices import choose_planes, cut, to_bytes
 from labelwise_lab.petct.volumes import Volume
 
 
@@ -79,9 +79,7 @@ def test_a_thin_lesion_is_not_missed():
     assert 21 not in planes
 
 
-def test_windows_and_fusion():
+def test_windows():
     np.testing.assert_array_equal(
         to_bytes(np.float32([-500, -160, 40, 240, 900]), -160, 240), [0, 0, 128, 255, 255]
     )
-    pet, ct = np.array([0, 255, 10, 255], np.uint8), np.array([0, 255, 21, 0], np.uint8)
-    np.testing.assert_array_equal(fuse(pet, ct), [0, 255, 16, 128])

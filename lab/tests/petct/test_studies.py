@@ -125,7 +125,7 @@ def test_no_table_two_tables_no_folder(tmp_path):
         find_studies(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         find_studies(tmp_path / "nothing")
-    with pytest.raises(FileNotFoundError, match="nothing.csv"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.csv"):
         find_studies(tmp_path, table=tmp_path / "nothing.csv")
 
 

@@ -55,11 +55,17 @@ def aggregate(
         )
     if k is not None and k < 1:
         raise ValueError(f"`k` must be a positive number of slices; got {k}")
-    innocence = -values.max(axis=2) if negative is None else values[:, :, negative]
+    suspicious_first = np.argsort(-suspicion(values, negative), axis=1, kind="stable")
     result = np.empty((values.shape[0], len(names), values.shape[2]))
-    for s in range(len(names)):
-        own = np.flatnonzero(code == s)
-        order = np.argsort(innocence[:, own], axis=1, kind="stable")
-        for m, member in enumerate(values):
-            result[m, s] = member[own[order[m, :k]]].mean(axis=0)
+    for member, order, studies_probs in zip(values, suspicious_first, result, strict=True):
+        for s in range(len(names)):
+            chosen = order[code[order] == s][:k]
+            studies_probs[s] = member[chosen].mean(axis=0)
     return names, result
+
+
+def suspicion(probs: np.ndarray, negative: int | None) -> np.ndarray:
+    """How suspicious each slice is, (..., N); ``negative`` as for `aggregate`."""
+    if negative is None:
+        return np.asarray(probs.max(axis=-1))
+    return 1 - probs[..., negative]

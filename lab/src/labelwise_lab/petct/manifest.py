@@ -38,7 +38,7 @@ class Part:
 
     places: list[tuple[Path, int]]
     """File and row of each slice."""
-    size: int
+    shape: tuple[int, ...]
     fingerprint: str
     y: np.ndarray
     """Class labels, (N,); −1 for held-back diagnoses."""
@@ -53,10 +53,6 @@ class Part:
 
     dtype = np.dtype(np.uint8)
     ndim = 4
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.places), self.size, self.size, 3)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -133,7 +129,7 @@ class Prepared:
         fingerprint = hashlib.sha256(json.dumps(content).encode()).hexdigest()
         return Part(
             places,
-            self.size,
+            (len(places), self.size, self.size, 3),
             fingerprint,
             np.array(y),
             np.array(patients),
@@ -200,7 +196,9 @@ def build_manifest(
             trained.add(study.diagnosis)
             moments.append(np.array(record["moments"])[used])
         entry = {"patient": study.patient, "study": study.study, "diagnosis": study.diagnosis}
-        entry |= {"part": part, "labels": np.where(used, labels, None).tolist()} | record
+        listed = labels.astype(object)
+        listed[~used] = None
+        entry |= {"part": part, "labels": listed.tolist()} | record
         del entry["moments"]
         entries.append(entry)
     for name in classes:
@@ -231,14 +229,11 @@ def open_prepared(folder: str | Path) -> Prepared:
             "`labelwise-lab petct prepare` first"
         )
     manifest = read_json(path)
-    try:
-        if manifest["format"] != FORMAT:
-            raise ValueError(f"it has format {manifest['format']}, not {FORMAT}")
-        for key in ("class_names", "statistics", "settings", "studies"):
-            manifest[key]
-    except (ValueError, KeyError, TypeError) as error:
-        reason = f"it has no {error}" if isinstance(error, KeyError) else error
+    needed = {"format", "class_names", "statistics", "settings", "studies"}
+    missing = sorted(needed.difference(manifest))
+    if missing or manifest["format"] != FORMAT:
+        reason = f"it has no {missing[0]!r}" if missing else "it is of another version"
         raise ValueError(
             f"{str(path)!r} cannot be used: {reason}; run `labelwise-lab petct prepare` again"
-        ) from error
+        )
     return Prepared(Path(folder), manifest)

@@ -12,9 +12,11 @@ import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nibabel as nib
 import numpy as np
+from nibabel.affines import from_matvec
 
 from ..files import csv_text, write_file
 from ..validation import as_seed
@@ -92,7 +94,7 @@ _ELSEWHERE = 0.1  # probability of one more lesion at a site of another disease
 
 def _table(text: str) -> list[tuple[str, np.ndarray]]:
     """The lines of a table as a name and its numbers."""
-    rows = [line.split() for line in text.strip().splitlines()]
+    rows = map(str.split, text.strip().splitlines())
     return [(name, np.array(numbers, dtype=float)) for name, *numbers in rows]
 
 
@@ -150,7 +152,7 @@ def draw_anatomy(
     shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
     ct, pet, mask = np.full(shape, -1000.0), np.zeros(shape), np.zeros(shape, dtype=bool)
 
-    def ball(center: Sequence[float], radii: Sequence[float], power: int = 2) -> np.ndarray:
+    def ball(center: Any, radii: Any, power: int = 2) -> np.ndarray:
         """Approximate depth of each point in millimeters, positive inside."""
         (a, b, c), (p, q, r) = center, radii
         distance = (((x - a) / p) ** 2 + ((y - b) / q) ** 2 + np.abs((z - c) / r) ** power) ** 0.5
@@ -203,7 +205,7 @@ def scan(
     noise = gaussian_filter(rng.normal(size=pet.shape), 0.8)
     noise /= noise.std()
     pet = np.clip(pet * (1 + 0.12 * noise) + 0.03 * noise, 0, None)
-    affine = nib.affines.from_matvec(np.diag(spacing), origin)
+    affine = from_matvec(np.diag(spacing), origin)
     return ct.astype(np.float32), pet.astype(np.float32), mask, affine
 
 

@@ -16,12 +16,9 @@ import numpy as np
 from ..files import read_json, replacing, usable_cores, write_file
 from ..validation import as_seed, check_choice
 from .manifest import FILE, LESION_FREE, NEGATIVE, SLICES, Prepared, build_manifest, open_prepared
-from .slices import AIR, choose_planes, cut, fuse, to_bytes
+from .slices import AIR, choose_planes, cut, to_bytes
 from .studies import DIAGNOSES, FILES, Skipped, Study, find_studies, normal
 from .volumes import Volume, read_volume
-
-Progress = Callable[[int, int], None]
-"""Called with the number of finished studies and their total."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def prepare(
     val_size: float = 0.15,
     rng: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Prepared:
     """Cut every study into slices, split the patients, and write the manifest.
 
@@ -87,6 +84,7 @@ def prepare(
     n_jobs : int, optional
         Number of threads, one study each at a time; defaults to the number of processors.
     progress : callable, optional
+        Called with the number of finished studies and their total.
     """
     settings = settings or Settings()
     check_choice(lesion_free, "lesion_free", LESION_FREE)
@@ -98,7 +96,8 @@ def prepare(
     records: dict[Study, dict[str, Any]] = {}
     first_with: dict[str, str] = {}
     with ThreadPoolExecutor(n_jobs or usable_cores()) as pool:
-        for done, (study, result) in enumerate(zip(studies, pool.map(work, studies), strict=True)):
+        results = zip(studies, pool.map(work, studies), strict=True)
+        for done, (study, result) in enumerate(results, 1):
             if isinstance(result, dict):
                 # Of identical volumes the first is kept: copies could end up in different parts.
                 first = first_with.setdefault(result["sha256"]["pet"], study.name)
@@ -109,7 +108,7 @@ def prepare(
             else:
                 skipped.append(Skipped(study.patient, study.study, result))
             if progress is not None:
-                progress(done + 1, len(studies))
+                progress(done, len(studies))
     skipped.sort(key=str)
     if not records:
         raise ValueError(f"no study can be used; the first problem: {skipped[0]}")
@@ -135,10 +134,10 @@ def prepare_study(
                 f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free "
                 "study"
             )
-        made_from: list[Any] = [study.name, asdict(settings)]
-        for path in study.files.values():
-            made_from.append([path.stat().st_size, path.stat().st_mtime_ns])
-        fingerprint = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:20]
+        stats = [path.stat() for path in study.files.values()]
+        files = [(stat.st_size, stat.st_mtime_ns) for stat in stats]
+        made_from = json.dumps([study.name, asdict(settings), files])
+        fingerprint = hashlib.sha256(made_from.encode()).hexdigest()[:20]
         target, record_file = folder / f"{fingerprint}.npy", folder / f"{fingerprint}.json"
         if not (record_file.is_file() and target.is_file()):
             slices, record = cut_study(study, settings)
@@ -186,7 +185,8 @@ def cut_study(study: Study, settings: Settings) -> tuple[np.ndarray, dict[str, A
             "counts"
         )
     slices[..., 0] = to_bytes(cut(pet, planes, settings.size, 0.0), 0.0, settings.suv_max)
-    slices[..., 2] = fuse(slices[..., 0], slices[..., 1])
+    # PET over CT at half opacity: the rounded mean of the two.
+    slices[..., 2] = (slices[..., 0].astype(int) + slices[..., 1] + 1) // 2
     # A lesion smaller than a pixel fills at least half of none: mark the pixels with most of it.
     share = cut(ct, planes, settings.size, 0.0)
     enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))

@@ -69,11 +69,10 @@ def write_report(
         y_pred = predicted_class(shown.slices)
         with pyplot().rc_context(_SMALL_TEXT), replacing(out / f"{name}.png") as file:
             figure = plot_slices(prepared, shown.part, shown.u, indices, y_pred=y_pred)
-            figure.savefig(file, format="png", dpi=160)
+            figure.savefig(file, dpi=160, bbox_inches="tight")
             pyplot().close(figure)
     unknown = {name: part.studies for name, part in results.items() if name == HELD_BACK}
-    title = "PET/CT studies"
-    write_page(out / PAGE, test.studies, ood=unknown or None, costs=costs, title=title)
+    write_page(out / PAGE, test.studies, ood=unknown, costs=costs, title="PET/CT studies")
     write_file(out / "summary.json", json.dumps(numbers, indent=1, ensure_ascii=False) + "\n")
     return numbers
 
@@ -84,8 +83,8 @@ def find_slices(results: dict[str, Results], wanted: str) -> tuple[Results, list
     """
     for found in results.values():
         indices = np.flatnonzero(found.part.ids == wanted).tolist()
-        for study, i in found.uncertain_planes.items():
-            if wanted in (study, study.partition("/")[0]):
+        for i in found.uncertain_planes.values():
+            if wanted in (found.part.studies[i], found.part.patients[i]):
                 indices.append(i)
         if indices:
             return found, indices

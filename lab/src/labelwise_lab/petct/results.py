@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def load_results(prepared: Prepared, trained: Path, loss: Any = "log") -> dict[s
         if name == HELD_BACK and not path.is_file():
             continue
         part, slices = prepared.part(name), load_predictions(path)
-        if not np.array_equal(slices.ids, part.ids):
+        if not np.array_equal(np.asarray(slices.ids), part.ids):
             raise ValueError(
                 f"{str(path)!r} does not belong to the slices in {str(prepared.folder)!r}: train "
                 "again, or use the folder it was trained on"
@@ -70,9 +70,15 @@ def summarize(results: dict[str, Results]) -> dict[str, Any]:
         found = predicted_class(predictions) == y
         numbers[unit] = {"n": len(y), "accuracy": mean_over_patients(found, patients)}
         for k in np.unique(y).tolist():
-            recall = mean_over_patients(found[y == k], patients[y == k])
-            row = {"diagnosis": predictions.names[k], "unit": unit, "n": np.sum(y == k)}
-            numbers["diagnoses"].append(row | {"found": np.sum(found[y == k]), "recall": recall})
+            own = y == k
+            row = {
+                "diagnosis": predictions.names[k],
+                "unit": unit,
+                "n": own.sum(),
+                "found": found[own].sum(),
+                "recall": mean_over_patients(found[own], patients[own]),
+            }
+            numbers["diagnoses"].append(row)
     if HELD_BACK in results:
         numbers["held_back"] = _detection(test, results[HELD_BACK])
     return dict(plain(numbers))
@@ -80,8 +86,8 @@ def summarize(results: dict[str, Results]) -> dict[str, Any]:
 
 def mean_over_patients(hits: np.ndarray, patients: np.ndarray) -> dict[str, Any]:
     """Share of hits with an interval over patients, whose slices are dependent."""
-    if len(np.unique(patients)) < 2:
-        return asdict(Estimate(hits.mean(), 0.0, 1.0, method="one patient, any share is possible"))
+    if len(np.unique(patients)) < 2:  # one patient says nothing about the others
+        return asdict(Estimate(hits.mean(), 0.0, 1.0))
     return asdict(clustered_mean(hits, patients, bounds=(0.0, 1.0)))
 
 
@@ -99,15 +105,14 @@ def _detection(known: Results, unknown: Results) -> dict[str, Any]:
     }
     numbers = {}
     for unit, (inside, outside) in units.items():
-        if len(inside) and len(outside):
+        groups: dict[str, Any] = {"groups_in": inside.groups, "groups_out": outside.groups}
+        # An interval over patients needs at least two on each side.
+        if min(len(set(patients)) for patients in groups.values()) > 1:
             u = decompose(inside.distribution(), known.u.loss).sum()
             v = decompose(outside.distribution(), known.u.loss).sum()
-            groups = {"groups_in": inside.groups, "groups_out": outside.groups}
             row: dict[str, Any] = {"known": len(inside), "held_back": len(outside)}
             for m in PARTS:
                 auroc = detection_scores(getattr(u, m), getattr(v, m), **groups).auroc
-                if np.isnan(auroc.low):  # from too few patients: it says nothing
-                    auroc = replace(auroc, low=0.0, high=1.0)
                 row[m] = asdict(auroc)
             numbers[unit] = row
     return numbers

@@ -20,7 +20,7 @@ def choose_planes(ct: Volume, lesion: np.ndarray, step: float) -> np.ndarray:
     stride = max(1, round(step / ct.spacing[1]))
     chosen = np.zeros(n, dtype=bool)
     chosen[(n % stride) // 2 :: stride] = True
-    chosen &= np.array([np.mean(ct.values[:, j] > TISSUE) >= 0.01 for j in range(n)])
+    chosen &= np.mean(ct.values > TISSUE, axis=(0, 2)) >= 0.01
     if not chosen.any():
         raise ValueError("no coronal plane of it intersects a body")
     marked = np.count_nonzero(lesion, axis=(0, 2))
@@ -53,9 +53,4 @@ def cut(volume: Volume, planes: np.ndarray, size: int, outside: float) -> np.nda
 def to_bytes(images: np.ndarray, low: float, high: float) -> np.ndarray:
     """Map values from ``low`` to ``high`` to 0 … 255, clipped."""
     scaled = (images - low) * (255 / (high - low))
-    return np.rint(scaled.clip(0, 255)).astype(np.uint8)
-
-
-def fuse(pet: np.ndarray, ct: np.ndarray) -> np.ndarray:
-    """PET over CT at half opacity: the rounded mean of the two channels."""
-    return ((pet.astype(np.uint16) + ct + 1) // 2).astype(np.uint8)
+    return np.asarray(np.rint(scaled.clip(0, 255)), np.uint8)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..validation import did_you_mean
-
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
 """Diagnoses of the published data set; the first means no lesion."""
 FILES = {"ct": "CTres.nii.gz", "pet": "SUV.nii.gz", "seg": "SEG.nii.gz"}
@@ -100,13 +98,15 @@ def find_studies(
         lines.setdefault((row.get("patient", ""), row["study"]), []).append(row)
     folders = {}
     if not any("pet" in rows[0] for rows in lines.values()):
-        folders = _folders(root)
+        for path in root.glob("*/*/**/*.nii.gz"):
+            if path.name in FILES.values():
+                folders[path.parts[-3], path.parts[-2]] = path.parent
     studies, skipped = [], []
     for (patient, name), rows in sorted(lines.items()):
         try:
             if any(row != rows[0] for row in rows):
                 raise ValueError("the table has it twice, with different entries")
-            row, folder = rows[0], folders.pop((patient, name), None)
+            row, folder = rows[0], folders.get((patient, name))
             studies.append(_study(patient, name, row, folder, table.parent, diagnoses))
         except ValueError as error:
             skipped.append(Skipped(patient, name, str(error)))
@@ -127,7 +127,7 @@ def find_studies(
             )
     if None in parts.values() and any(parts.values()):
         raise ValueError(f"the table {str(table)!r} must give a part to all studies or to none")
-    return studies, sorted(skipped, key=str)
+    return studies, skipped
 
 
 def _rows(table: Path) -> list[dict[str, str]]:
@@ -154,12 +154,6 @@ def _rows(table: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _folders(root: Path) -> dict[tuple[str, str], Path]:
-    """Folders that hold at least one of the three volumes, by patient and study."""
-    files = [path for path in root.glob("*/*/**/*.nii.gz") if path.name in FILES.values()]
-    return {(path.parts[-3], path.parts[-2]): path.parent for path in files}
-
-
 def _study(
     patient: str,
     study: str,
@@ -176,7 +170,7 @@ def _study(
     if diagnosis not in diagnoses:
         raise ValueError(
             f"its diagnosis {row.get('diagnosis', '')!r} is not one of "
-            f"{', '.join(map(repr, diagnoses))}{did_you_mean(diagnosis, diagnoses)}"
+            f"{', '.join(map(repr, diagnoses))}"
         )
     part = row.get("part") or None
     if part not in (*PARTS, None):

@@ -11,7 +11,7 @@ import numpy as np
 from labelwise.io import save_predictions
 
 from ..datasets import Dataset, Examples
-from .combining import aggregate
+from .combining import aggregate, suspicion
 from .manifest import FILE_PREFIXES, NEGATIVE, Part, open_prepared
 
 
@@ -94,16 +94,12 @@ def _arrays(
     part: Part, probs: np.ndarray, class_names: tuple[str, ...], k: int | None
 ) -> dict[str, dict[str, Any]]:
     """What is stored about slices and about studies."""
-    step = -(-part.size // 128)  # of small pictures, of the fusion of PET and CT
+    step = -(-part.shape[1] // 128)  # of small pictures, of the fusion of PET and CT
     pictures = np.array([part[i][::step, ::step, 2] for i in range(len(part))])
-    mean = probs.mean(axis=0)
-    negative, suspicion = None, mean.max(axis=1)
-    if NEGATIVE in class_names:
-        negative = class_names.index(NEGATIVE)
-        suspicion = 1 - mean[:, negative]
+    negative = class_names.index(NEGATIVE) if NEGATIVE in class_names else None
     names, combined = aggregate(probs, part.studies, k=k, negative=negative)
     # The last of a study in this order is its most suspicious slice.
-    order = np.argsort(suspicion, kind="stable")
+    order = np.argsort(suspicion(probs.mean(axis=0), negative), kind="stable")
     last = dict(zip(part.studies[order], order, strict=True))
     shown = [last[name] for name in names]
     slices = {"probs": probs, "ids": part.ids, "groups": part.patients, "images": pictures}

@@ -10,6 +10,8 @@ from typing import Any
 
 import nibabel as nib
 import numpy as np
+from nibabel.affines import obliquity, voxel_sizes
+from nibabel.processing import resample_to_output
 
 MAX_VOXELS = 2**28  # published: 400 × 400 × 300; a larger claim is damage
 _NIFTI_2 = (b"\x1c\x02\0\0", b"\0\0\x02\x1c")  # the size of its header, 540, in either byte order
@@ -27,9 +29,9 @@ class Volume:
     """World coordinates of the first voxel."""
 
     @property
-    def end(self) -> np.ndarray:
+    def end(self) -> Any:
         """World coordinates behind the last voxel."""
-        return np.asarray(self.origin + self.spacing * self.values.shape)
+        return self.origin + self.spacing * self.values.shape
 
 
 def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:
@@ -59,11 +61,9 @@ def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path.name} cannot be used: {reason}") from error
     image = nib.as_closest_canonical(nib.Nifti1Image(values, affine))
-    spacing = nib.affines.voxel_sizes(image.affine)
+    spacing = voxel_sizes(image.affine)
     # The largest angle between an axis and the world's.
-    if np.degrees(nib.affines.obliquity(image.affine)).max() >= 0.5:
-        from nibabel.processing import resample_to_output
-
+    if np.degrees(obliquity(image.affine)).max() >= 0.5:
         image = resample_to_output(image, spacing, order=order, cval=outside)
     return Volume(np.asanyarray(image.dataobj), spacing, image.affine[:3, 3])
 
@@ -99,6 +99,6 @@ def _check_header(image: Any) -> None:
         raise ValueError(
             "it has no orientation (no sform and no qform), so left and right are unknown"
         )
-    sizes = nib.affines.voxel_sizes(image.affine)
+    sizes = voxel_sizes(image.affine)
     if not np.all((sizes > 0.05) & (sizes < 100)):
         raise ValueError(f"it has voxels of {sizes.round(4).tolist()} mm; expected 0.05 to 100")
