@@ -497,12 +497,12 @@ def read_studies(folder: Path) -> None:
     from labelwise_lab.petct.preparation import prepare_study
     from labelwise_lab.petct.studies import find_studies
 
-    (folder / "out" / "studies").mkdir(parents=True)
+    (folder / "out").mkdir(parents=True)
     for study in find_studies(
         folder / "studies",
         diagnoses=("negative", "lung cancer", "lymphoma", "melanoma", "bone metastases"),
     )[0]:
-        prepare_study(study, settings=Settings(size=16, step=0), out=folder / "out")
+        prepare_study(study, settings=Settings(size=16, step=0), folder=folder / "out")
 
 
 def _slices(folder: Path) -> None:
@@ -530,9 +530,9 @@ def read_slices(folder: Path) -> None:
     prepared.statistics  # noqa: B018
     for name in ("train", "val", "test", "held back"):
         part = prepared.part(name)
-        part.images[:]
-        for i in range(min(len(part.images), 3)):
-            part.images.lesions(i)
+        part[:]
+        for i in range(min(len(part), 3)):
+            part.lesions(i)
 
 
 # ---------------------------------------------------------------------------------------------------------------------  # noqa: E501
@@ -647,7 +647,7 @@ FORMATS: dict[str, Format] = {
     "nifti gz": Format(_nifti("v.nii.gz"), read_volume),
     "petct studies": Format(_studies, read_studies),
     "petct manifest": Format(_slices, read_slices, "slices/manifest.json"),
-    "petct slices": Format(_slices, read_slices, "slices/slices.zarr/"),
+    "petct slices": Format(_slices, read_slices, "slices/slices/"),
     "command quantify npz": Format(_own_npz, command("quantify", "PREDS", "-o", "OUT/u.npz")),
     "command quantify zarr": Format(
         _zarr3("gzip"), command("quantify", "PREDS", "-o", "OUT/u.parquet")

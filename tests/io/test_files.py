@@ -27,24 +27,11 @@ from labelwise.io.files import (
 from optional_libraries import optional
 
 
-def nifti(path: Path) -> Any:
-    optional("nibabel")
-    from labelwise_lab.petct.volumes import read_volume
-
-    return read_volume(path)
-
-
 def checkpoint(path: Path) -> Any:
     optional("torch")
     from labelwise_lab.training._member import load_checkpoint
 
     return load_checkpoint(path)
-
-
-def studies(path: Path) -> Any:
-    from labelwise_lab.petct.studies import find_studies
-
-    return find_studies(path.parent, table=path)
 
 
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -60,9 +47,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "x.arff": ds.load_table,
     "x.csv": ds.load_table,
     "batch": ds.read_cifar10_python,
-    "volume.nii": nifti,
-    "volume.nii.gz": nifti,
-    "studies.csv": studies,
     "member-0.pt": checkpoint,
 }
 

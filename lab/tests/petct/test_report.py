@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,3 +87,13 @@ def test_sentences():
         "  by aleatoric uncertainty: 0.500 (95 % interval 0.000 to 1.000)",
         "  by epistemic uncertainty: 0.960 (95 % interval 0.700 to 0.996)",
     ]
+
+
+def test_the_documentation_has_what_the_program_prints():
+    docs = Path(__file__).parents[3] / "docs"
+    page = (docs / "petct.md").read_text()
+    stored = sorted((docs / "data").glob("petct-phantoms-seed-*.json"))
+    assert stored
+    for path in stored:
+        printed = sentences(json.loads(path.read_text()))
+        assert "\n".join(f"    {line}" for line in printed) in page

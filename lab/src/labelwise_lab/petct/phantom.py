@@ -227,6 +227,7 @@ def write_phantoms(
     patients: int = 40,
     rng: int | np.random.Generator | None = 0,
     voxel: float = 8.0,
+    kinds: Sequence[str] = KINDS,
 ) -> list[tuple[str, str, str]]:
     """Write phantom patients and their metadata table in the published layout.
 
@@ -235,12 +236,14 @@ def write_phantoms(
     folder : path
         A new or empty folder.
     patients : int
-        Number of patients; ``KINDS`` are used in turn. Every seventh patient has a second study,
+        Number of patients; ``kinds`` are used in turn. Every seventh patient has a second study,
         every other one after successful therapy (no lesions).
     rng : int, Generator or None
         Random seed or generator.
     voxel : float
         Mean voxel size in millimeters; varies by 15 % between scans and axes.
+    kinds : sequence of str
+        Diagnoses from ``KINDS``.
 
     Returns
     -------
@@ -254,7 +257,7 @@ def write_phantoms(
         body = Body.draw(rng)
         patient = f"PETCT_{rng.integers(16**10):010x}"
         for visit in range(2 if i % 7 == 6 else 1):
-            kind = "negative" if visit == 1 and i % 14 == 13 else KINDS[i % len(KINDS)]
+            kind = "negative" if visit == 1 and i % 14 == 13 else kinds[i % len(kinds)]
             month, day, number = rng.integers(1, 13), rng.integers(1, 29), rng.integers(10**5)
             study = f"{month:02d}-{day:02d}-{2001 + visit}-NA-PET-CT phantom-{number:05d}"
             place = folder / patient / study
