@@ -106,4 +106,4 @@ def test_a_manifest_without_its_entries_is_named(tmp_path, optional) -> None:
         result = CliRunner().invoke(main, ["petct", *map(str, args)])
         assert result.exit_code == 2, result.output
         assert result.output.startswith("Error: ")
-        assert "manifest.json' cannot be used: it has no 'statistics'" in result.output
+        assert "manifest.json' cannot be used: it has no 'settings'" in result.output
