@@ -48,7 +48,7 @@ def private_imports(text: str) -> Iterator[str]:
             for alias in node.names:
                 name = f"{module}.{alias.name}"
                 offered = module in PUBLIC and alias.name in importlib.import_module(module).__all__
-                if not offered and name not in PUBLIC:
+                if not offered and name not in PUBLIC and alias.name != "__version__":
                     yield name
 
 

@@ -65,6 +65,9 @@ __all__ = [
     "events",
     "from_models",
     "kernel_info",
+    "load_predictions",
+    "quantify",
+    "save_predictions",
 ]
 
 _MODULES = (

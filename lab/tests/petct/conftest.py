@@ -50,7 +50,6 @@ def copy(phantoms: Path, tmp_path: Path) -> Callable[[int], Path]:
 @pytest.fixture(scope="session")
 def slices(phantoms: Path, tmp_path_factory) -> Path:
     """The phantoms, prepared with one kind held back."""
-    optional("zarr")
     from labelwise_lab.petct import Settings, prepare
     from labelwise_lab.petct.phantom import HELD_BACK
 
@@ -86,9 +85,9 @@ def trained(slices: Path, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def results(slices: Path, trained: Path) -> Results:
+def results(prepared: Prepared, trained: Path) -> dict[str, Results]:
     """Its predictions with what they belong to."""
     optional("matplotlib").use("Agg")
     from labelwise_lab.petct.results import load_results
 
-    return load_results(slices, trained)
+    return load_results(prepared, trained)

@@ -76,7 +76,7 @@ def test_diseases_share_sites():
         found = [
             any(
                 50 < abs(x) < 110 and 70 < z < 200 and abs(y) < 40
-                for x, y, z in (le.center for le in place_lesions(kind, rng))
+                for x, y, z in (lesion[:3] for lesion in place_lesions(kind, rng))
             )
             for _ in range(200)
         ]
@@ -91,5 +91,3 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="is not empty"):
         write_phantoms(tmp_path)
-    with pytest.raises(ValueError, match="`kinds` must be some of"):
-        write_phantoms(tmp_path / "new", kinds=["sarcoma"])

@@ -1,9 +1,9 @@
-"""The report: pages, what to do, and names that cannot break it."""
+"""The report: figures of cases, and the library's page about the studies."""
 
 from __future__ import annotations
 
-import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,102 +17,83 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from labelwise import Ensemble  # noqa: E402
-from labelwise.decisions import Costs, decide  # noqa: E402
-from labelwise_lab.petct import disputed_labels, plot_slices, write_report  # noqa: E402
-from labelwise_lab.petct.report import _actions, _page, find_slices, most_uncertain  # noqa: E402
-from labelwise_lab.petct.results import load_results, summarize  # noqa: E402
-
-NAMES = ("negative", "lung cancer", "lymphoma", "melanoma")
+from labelwise.decisions import Costs  # noqa: E402
+from labelwise_lab.petct import write_report  # noqa: E402
+from labelwise_lab.petct.report import find_slices, sentences  # noqa: E402
 
 
-def test_pages_show_the_most_uncertain_first_and_many_patients(results):
-    score = results.u.sum().epistemic
-    chosen = most_uncertain(results, "epistemic", 4)
-    assert chosen[0] == np.argmax(score)
-    n = len(set(results.part.studies))
-    assert len(set(results.part.studies[chosen])) == min(4, n)
-    everything = most_uncertain(results, "total", len(score))
-    assert sorted(everything) == list(range(len(score)))
-    with pytest.raises(ValueError, match="at least one slice"):
-        plot_slices(results.prepared, results.part, results.u, [], y_pred=results.prediction)
-
-
-def test_cases_by_patient_study_and_slice(results):
-    part = results.part
-    assert find_slices(results, part.ids[3]).tolist() == [3]
-    (i,) = find_slices(results, part.studies[0])
-    of = part.studies == part.studies[0]
-    assert part.lesion_voxels[i] == part.lesion_voxels[of].max()
-    assert len(find_slices(results, part.patients[0])) == len(
-        set(part.studies[part.patients == part.patients[0]])
-    )
-    with pytest.raises(ValueError, match="there is no test patient, study or slice 'nobody'"):
+def test_cases_show_the_most_uncertain_plane(results):
+    """Not that of the largest lesion, where the model is surest."""
+    test = results["test"]
+    part, total = test.part, test.u.sum().total
+    for study in np.unique(part.studies):
+        found, (i,) = find_slices(results, study)
+        assert found is test
+        assert total[i] == total[part.studies == study].max()
+    assert find_slices(results, part.ids[3]) == (test, [3])
+    _, planes = find_slices(results, part.patients[0])
+    assert len(planes) == len(set(part.studies[part.patients == part.patients[0]]))
+    assert next(iter(test.uncertain_planes.values())) == np.argmax(total)
+    with pytest.raises(ValueError, match="there is no test or held-back patient, study or slice"):
         find_slices(results, "nobody")
 
 
-def test_disputed_labels():
-    """The paper's example: the members disagree about lymphoma and lung cancer."""
-    probs = np.array([[[0.05, 0.75, 0.15, 0.05]], [[0.05, 0.1, 0.8, 0.05]]])
-    q = Ensemble(probs, class_names=NAMES)
-    costs = Costs(false_alarm=1, missed=1)
-    words = disputed_labels(decide(q, costs, task="per_label"), 0)
-    assert words == (
-        "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer "
-        "(0.25), and to the same for negative and melanoma"
-    )
-    agreed = Ensemble(probs[:1].repeat(2, axis=0), class_names=NAMES)
-    assert (
-        disputed_labels(decide(agreed, costs, task="per_label"), 0)
-        == "the members lead to the same action for negative, lung cancer, lymphoma and melanoma"
-    )
+def test_cases_of_held_back_patients(results):
+    held = results["held back"]
+    found, planes = find_slices(results, held.part.patients[0])
+    assert found is held
+    assert len(planes) > 0
 
 
 def test_everything_is_written(slices, trained, tmp_path, results):
+    """Rejection curves and decisions are on the library's page, which has no bands over a few
+    patients that fill a panel.
+    """
     open_before = plt.get_fignums()
-    costs = Costs(
-        false_alarm=1,
-        missed={"negative": 1, "lung cancer": 8, "lymphoma": 8, "melanoma": 8},
-        ask=0.5,
-    )
-    case = str(results.part.patients[0])
-    numbers = write_report(slices, trained, tmp_path, costs=costs, cases=(case,), show=2)
-    names = {path.name for path in tmp_path.iterdir()}
-    expected = {
-        "case-1.png",
-        "highest-total.png",
-        "highest-aleatoric.png",
-        "highest-epistemic.png",
-        "rejection.png",
-    }
-    assert names == expected | {"summary.json", "index.html", "decisions.csv"}
-    assert json.loads((tmp_path / "summary.json").read_text()) == json.loads(json.dumps(numbers))
-    page = (tmp_path / "index.html").read_text()
-    assert all(f"'{name}'" in page for name in expected)
-    rows = list(csv.DictReader((tmp_path / "decisions.csv").read_text().splitlines()))
-    assert [row["study"] for row in rows] == list(results.studies.ids)
-    assert all(row["disputed"] for row in rows)
-    for name in expected:
+    cases = (str(results["test"].part.patients[0]), str(results["held back"].part.patients[0]))
+    costs = Costs(default=1, missed={"lymphoma": 8}, ask=0.5)
+    numbers = write_report(slices, trained, tmp_path, costs=costs, cases=cases, show=2)
+    figures = {"case-1.png", "case-2.png", "most-uncertain.png"}
+    assert {path.name for path in tmp_path.iterdir()} == figures | {"summary.json", "studies.html"}
+    assert json.loads((tmp_path / "summary.json").read_text()) == numbers
+    for name in figures:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert plt.get_fignums() == open_before
-    matrix = Costs(np.ones((4, 4)) - np.eye(4), class_names=NAMES)
-    assert {row["disputed"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {
-        ""
+
+
+def test_a_decision_is_a_diagnosis(slices, trained, tmp_path):
+    """Per label, a healthy patient would get the advice to "act on negative"."""
+    costs = Costs(false_positive=1, false_negative=5)
+    with pytest.raises(ValueError, match="`costs` must be of choosing one diagnosis"):
+        write_report(slices, trained, tmp_path / "report", costs=costs)
+    assert not (tmp_path / "report").exists()
+
+
+def test_sentences():
+    share = {"value": 0.96, "low": 0.7, "high": 0.996}
+    auroc = {m: {"value": 0.5, "low": 0.0, "high": 1.0} for m in ("total", "aleatoric")}
+    numbers = {
+        "patients": 3,
+        "slices": {"n": 1234, "accuracy": share},
+        "studies": {"n": 3, "accuracy": share},
+        "held_back": {"studies": {"known": 2, "held_back": 4, **auroc, "epistemic": share}},
     }
-
-
-def test_names_cannot_break_the_page(slices, trained, tmp_path):
-    results = load_results(slices, trained)
-    numbers = summarize(results)
-    numbers["actions"] = [
-        {
-            "study": "<script>alert(1)</script>/x",
-            "diagnosis": "a&b",
-            "decision": "<b>",
-            "disputed": "",
-        }
+    assert sentences(numbers) == [
+        "3 test patients",
+        "1,234 slices: accuracy 0.960 (95 % interval 0.700 to 0.996)",
+        "3 studies: accuracy 0.960 (95 % interval 0.700 to 0.996)",
+        "4 held-back studies against 2 of known diseases, AUROC",
+        "  by total uncertainty: 0.500 (95 % interval 0.000 to 1.000)",
+        "  by aleatoric uncertainty: 0.500 (95 % interval 0.000 to 1.000)",
+        "  by epistemic uncertainty: 0.960 (95 % interval 0.700 to 0.996)",
     ]
-    page = _page(numbers, [("x.png", "<i>\"'")])
-    assert "<script" not in page
-    assert "<i>" not in page
-    assert "a&amp;b" in page
+
+
+def test_the_documentation_has_what_the_program_prints():
+    docs = Path(__file__).parents[3] / "docs"
+    page = (docs / "petct.md").read_text()
+    stored = sorted((docs / "data").glob("petct-phantoms-seed-*.json"))
+    assert stored
+    for path in stored:
+        printed = sentences(json.loads(path.read_text()))
+        assert "\n".join(f"    {line}" for line in printed) in page

@@ -15,13 +15,10 @@ from labelwise import load_predictions
 from labelwise.cli import echo, echo_json, echo_table, progress_bar
 from labelwise.decisions import Costs
 
-from ..files import reading
 from ..text import one_line, percent
 from ._options import READ_FILE, READ_FOLDER, WRITE_FOLDER, json_option, loss_option
 
 if TYPE_CHECKING:
-    from labelwise.losses import LossName
-
     from ..petct import Prepared
 
 
@@ -85,18 +82,7 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
 )
 @click.option("--suv-max", type=float, default=20.0, help="SUV drawn white in the PET channel.")
 @click.option(
-    "--planes",
-    type=click.Choice(["all", "body", "lesion"]),
-    default="body",
-    help="Coronal planes that intersect this.",
-)
-@click.option(
     "--step", type=float, default=3.0, help="Millimeters between planes; 0 takes every plane."
-)
-@click.option(
-    "--stretch",
-    is_flag=True,
-    help="Fill the square in both directions instead of keeping the patient's proportions.",
 )
 @click.option(
     "--lesion-free",
@@ -142,10 +128,7 @@ def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: 
     from ..petct import prepare as run
 
     settings = Settings(
-        **{
-            name: options.pop(name)
-            for name in ("size", "window", "suv_max", "planes", "step", "stretch")
-        }
+        **{name: options.pop(name) for name in ("size", "window", "suv_max", "step")}
     )
     started = time.monotonic()
     with progress_bar("prepare") as progress:
@@ -222,14 +205,11 @@ def _print_parts(prepared: Prepared) -> None:
     help="Members trained in parallel.  [default: by number of processors]",
 )
 @click.option(
-    "--combine",
-    "how",
-    type=click.Choice(["top", "noisy-or", "mean"]),
-    default="top",
-    help="How each member's slices are combined into a study.",
-)
-@click.option(
-    "--top", "k", type=click.IntRange(1), default=5, help="Number of slices for --combine top."
+    "--top",
+    "k",
+    type=click.IntRange(1),
+    default=5,
+    help="Most suspicious slices of each member that are combined into a study.",
 )
 def train(folder: Path, output: Path, **options: Any) -> None:
     """Train an ensemble on the slices in FOLDER and predict its test patients.
@@ -239,7 +219,6 @@ def train(folder: Path, output: Path, **options: Any) -> None:
     """
     from ..petct import train as run
 
-    _check_manifest(folder, "train", "val", "test")
     started = time.monotonic()
     files = run(folder, output, **options)
     for name, path in files.items():
@@ -263,26 +242,23 @@ def train(folder: Path, output: Path, **options: Any) -> None:
     "--output",
     required=True,
     type=WRITE_FOLDER,
-    help="Folder for figures, tables and index.html.",
+    help="Folder for figures, numbers and the page.",
 )
 @click.option(
     "--case",
     "cases",
     multiple=True,
-    help="A patient, patient/study or patient/study#plane to draw.",
+    help="A patient, patient/study or patient/study#plane to draw; also a held-back one.",
 )
 @click.option(
     "--costs",
     "costs_file",
     type=READ_FILE,
-    help="Costs by class name (.toml), to recommend actions.",
+    help="Costs of choosing one diagnosis that the page starts with (.toml).",
 )
 @loss_option(default="log")
 @click.option(
-    "--show", type=click.IntRange(1), default=6, help="Number of most uncertain slices per page."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Random seed for the bootstrap intervals."
+    "--show", type=click.IntRange(1), default=6, help="Number of most uncertain studies to draw."
 )
 @json_option()
 def report(
@@ -291,51 +267,28 @@ def report(
     output: Path,
     cases: tuple[str, ...],
     costs_file: Path | None,
-    loss: LossName,
+    loss: Any,
     show: int,
-    seed: int,
     as_json: bool,
 ) -> None:
-    """Write figures and numbers about the predictions in TRAINED for the test patients in
-    FOLDER.
+    """Write figures and numbers about the predictions in TRAINED for the test patients in FOLDER.
+
+    The interactive page is that of `labelwise report TRAINED/studies.npz`; the same command shows
+    single slices with TRAINED/slices.npz.
     """
-    from ..petct.report import DIAGNOSIS_COLUMNS, diagnosis_rows, sentences, write_report
+    from ..petct.report import PAGE, sentences, write_report
 
     costs = None if costs_file is None else Costs.from_toml(costs_file)
-    _check_manifest(folder, "test")
-    numbers = write_report(
-        folder, trained, output, loss=loss, costs=costs, cases=cases, show=show, rng=seed
-    )
+    numbers = write_report(folder, trained, output, loss=loss, costs=costs, cases=cases, show=show)
     if as_json:
         echo_json(numbers)
         return
     for line in sentences(numbers):
-        echo(one_line(line))
-    echo_table(
-        "Diagnoses; mean uncertainty over their own slices",
-        DIAGNOSIS_COLUMNS,
-        diagnosis_rows(numbers),
-    )
-    for action in numbers.get("actions", [])[:show]:
-        echo(
-            one_line(
-                f"{action['study']}: {action['decision']}"
-                + (f". {action['disputed']}" if action["disputed"] else "")
-            )
-        )
-    echo(f"written to {output / 'index.html'}")
-
-
-def _check_manifest(folder: Path, *parts: str) -> None:
-    """Refuse prepared slices whose manifest lacks what is needed of these ``parts``, before any
-    work is done.
-    """
-    from ..petct.manifest import FILE as MANIFEST
-    from ..petct.manifest import open_prepared
-
-    with reading(folder / MANIFEST):
-        prepared = open_prepared(folder)
-        for needed in ("class_names", "statistics", "size"):
-            getattr(prepared, needed)
-        for part in parts:
-            prepared.part(part)
+        echo(line)
+    rows = []
+    for row in numbers["diagnoses"]:
+        recall = [f"{row['recall'][key]:.3f}" for key in ("value", "low", "high")]
+        rows.append((row["diagnosis"], row["unit"], row["n"], row["found"], *recall))
+    columns = ("diagnosis", "of", "number", "found", "recall", "low", "high")
+    echo_table("Recall, with 95 % intervals over patients", columns, rows)
+    echo(f"written to {output / PAGE}; single slices: labelwise report {trained / 'slices.npz'}")

@@ -1,26 +1,35 @@
-"""PET/CT: from whole-body volumes to label-wise uncertainty per slice and per study.
-
-Names are imported on first use: preparation needs no torch, training no nibabel.
-"""
+"""PET/CT: from whole-body volumes to label-wise uncertainty per slice and per study."""
 
 from __future__ import annotations
 
-from labelwise._lazy import lazily
+from .combining import aggregate
+from .figures import plot_slices
+from .manifest import Part, Prepared, open_prepared, slice_labels
+from .patient_split import split_patients
+from .phantom import write_phantoms
+from .preparation import Settings, prepare
+from .report import write_report
+from .studies import DIAGNOSES, Skipped, Study, find_studies
+from .training import train
+from .volumes import Volume, read_volume
 
-_NAMES = {
-    "studies": ("DIAGNOSES", "Study", "Skipped", "find_studies"),
-    "volumes": ("Volume", "read_volume"),
-    "patient_split": ("split_patients",),
-    "preparation": ("Settings", "prepare"),
-    "manifest": ("Part", "Prepared", "open_prepared", "slice_labels"),
-    "combining": ("aggregate",),
-    "training": ("train",),
-    "figures": ("plot_slices",),
-    "report": ("disputed_labels", "write_report"),
-    "phantom": ("write_phantoms",),
-}
-"""The public names of each module."""
-_WHERE = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_WHERE)
-
-__getattr__, __dir__ = lazily(__name__, _WHERE)
+__all__ = [
+    "DIAGNOSES",
+    "Part",
+    "Prepared",
+    "Settings",
+    "Skipped",
+    "Study",
+    "Volume",
+    "aggregate",
+    "find_studies",
+    "open_prepared",
+    "plot_slices",
+    "prepare",
+    "read_volume",
+    "slice_labels",
+    "split_patients",
+    "train",
+    "write_phantoms",
+    "write_report",
+]

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import check_choice, to_numpy
-
-RULES = ("top", "noisy-or", "mean")
+from ..validation import to_numpy
 
 
 def aggregate(
-    probs: Any, studies: Any, *, how: str = "top", k: int = 5, negative: int | None = 0
+    probs: Any, studies: Any, *, k: int | None = 5, negative: int | None = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Class probabilities of whole studies, within each member.
+    """Class probabilities of whole studies: the mean of each member over its ``k`` most suspicious
+    slices.
 
     Parameters
     ----------
@@ -27,20 +26,11 @@ def aggregate(
         Class probabilities of M members for N slices.
     studies : array (N,)
         The study of each slice.
-    how : {"top", "noisy-or", "mean"}
-        ``"mean"`` averages over all slices, which dilutes a small lesion. ``"top"`` averages over
-        the member's ``k`` most suspicious slices: those with the lowest probability of the class
-        ``negative`` (without one, with the highest maximum probability). ``"noisy-or"`` assumes
-        that slices are independent, that a study has a disease if at least one slice shows it, and
-        that it has at most one disease:
-
-        .. math:: \frac{P(k)}{P(\text{negative})} = \frac{1 - A_k}{A_k}, \qquad A_k = \prod_s (1 - p_{sk})
-
-        Neighboring slices are dependent, so the result is overconfident.
-    k : int
-        Number of slices for ``"top"``.
+    k : int, optional
+        Number of slices; ``None`` averages over all, which dilutes a small lesion.
     negative : int, optional
-        Index of the class that means "no lesion".
+        Index of the class that means "no lesion": the lower its probability, the more suspicious
+        is a slice. Without one, those with the highest maximum probability are taken.
 
     Returns
     -------
@@ -50,12 +40,11 @@ def aggregate(
     Examples
     --------
     >>> probs = np.array([[[0.9, 0.1], [0.2, 0.8], [0.9, 0.1]]])  # one member, three slices, one of them suspicious
-    >>> for how in ("mean", "top", "noisy-or"):
-    ...     names, study = aggregate(probs, ["a", "a", "a"], how=how, k=1)
-    ...     print(how, study.round(2))
-    mean [[[0.67 0.33]]]
-    top [[[0.2 0.8]]]
-    noisy-or [[[0.16 0.84]]]
+    >>> for k in (None, 1):
+    ...     names, study = aggregate(probs, ["a", "a", "a"], k=k)
+    ...     print(study.round(2))
+    [[[0.67 0.33]]]
+    [[[0.2 0.8]]]
     """  # noqa: E501
     values = to_numpy(probs).astype(float)
     names, code = np.unique(to_numpy(studies), return_inverse=True)
@@ -64,37 +53,19 @@ def aggregate(
             "`probs` must be (members, slices, classes) with a study for each slice; got "
             f"{values.shape} and {code.shape}"
         )
-    check_choice(how, "how", RULES)
-    if how == "noisy-or" and negative is None:
-        raise ValueError(
-            "`how` 'noisy-or' needs a class without lesions (`negative`); use 'top' or 'mean'"
-        )
-    if k < 1:
+    if k is not None and k < 1:
         raise ValueError(f"`k` must be a positive number of slices; got {k}")
+    suspicious_first = np.argsort(-suspicion(values, negative), axis=1, kind="stable")
     result = np.empty((values.shape[0], len(names), values.shape[2]))
-    for s in range(len(names)):
-        slices = values[:, code == s]
-        if how == "mean":
-            result[:, s] = slices.mean(axis=1)
-        elif how == "top":
-            result[:, s] = _top(slices, k, negative)
-        else:
-            result[:, s] = _noisy_or(slices, int(negative or 0))
+    for member, order, studies_probs in zip(values, suspicious_first, result, strict=True):
+        for s in range(len(names)):
+            chosen = order[code[order] == s][:k]
+            studies_probs[s] = member[chosen].mean(axis=0)
     return names, result
 
 
-def _top(slices: np.ndarray, k: int, negative: int | None) -> np.ndarray:
-    """Mean over the ``k`` most suspicious slices of each member, (M, K)."""
-    innocence = -slices.max(axis=2) if negative is None else slices[:, :, negative]
-    chosen = np.argsort(innocence, axis=1, kind="stable")[:, :k]
-    return np.asarray(np.take_along_axis(slices, chosen[:, :, None], axis=1).mean(axis=1))
-
-
-def _noisy_or(slices: np.ndarray, negative: int) -> np.ndarray:
-    """Noisy-or over slices, conditional on at most one disease, (M, K)."""
-    hidden = -np.log1p(-np.minimum(slices, 1 - 1e-12)).sum(axis=1)  # −log A
-    with np.errstate(divide="ignore"):
-        log_odds = hidden + np.log1p(-np.exp(-hidden))
-    log_odds[:, negative] = 0.0
-    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+def suspicion(probs: np.ndarray, negative: int | None) -> np.ndarray:
+    """How suspicious each slice is, (..., N); ``negative`` as for `aggregate`."""
+    if negative is None:
+        return np.asarray(probs.max(axis=-1))
+    return 1 - probs[..., negative]

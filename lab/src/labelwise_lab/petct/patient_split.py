@@ -50,10 +50,11 @@ def split_patients(
     patients = sorted(diagnoses)
     counts = Counter(diagnosis for found in diagnoses.values() for diagnosis in found)
     strata = [min(diagnoses[patient], key=lambda d: (counts[d], d)) for patient in patients]
-    _, stratum = np.unique(np.array(strata, dtype=str), return_inverse=True)
+    stratum = np.array(strata, dtype=str)
     rng = as_rng(rng)
-    part = np.full(len(patients), "train", dtype=object)
-    part[_stratified(stratum, test_size, rng)] = "test"
-    rest = np.flatnonzero(part == "train")
-    part[rest[_stratified(stratum[rest], val_size / (1 - test_size), rng)]] = "val"
+    test = _stratified(stratum, test_size, rng)
+    rest = np.flatnonzero(~test)
+    val = rest[_stratified(stratum[rest], val_size / (1 - test_size), rng)]
+    part = np.where(test, "test", "train")
+    part[val] = "val"
     return dict(zip(patients, part.tolist(), strict=True))

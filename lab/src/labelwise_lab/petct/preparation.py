@@ -1,17 +1,11 @@
-"""From volumes to slices on disk: in parallel, with bounded memory, resumable after an
-interruption.
-"""
+"""From volumes to slices on disk: in parallel, resumable after an interruption."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import multiprocessing
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,38 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..files import (
-    FOLDER_LOCK,
-    end_with_parent,
-    locked,
-    read_json,
-    remove_all_leftovers,
-    usable_cores,
-    write_file,
-)
+from ..files import read_json, replacing, usable_cores, write_file
 from ..validation import as_seed, check_choice
-from . import manifest as listing
-from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
-from .store import GROUP, is_whole, write_slices, zarr
+from .manifest import FILE, LESION_FREE, NEGATIVE, SLICES, Prepared, build_manifest, open_prepared
+from .slices import AIR, choose_planes, cut, to_bytes
 from .studies import DIAGNOSES, FILES, Skipped, Study, find_studies, normal
-from .volumes import Volume, nibabel, read_volume, same_grid
-
-_PLANES_AT_ONCE = 16
-_LONGEST_RECORD = 1 << 26
-_RECORDED = {
-    "files",
-    "orientation",
-    "shape",
-    "spacing",
-    "planes",
-    "lesion_voxels",
-    "slices_sha256",
-    "pixels",
-    "sums",
-    "squares",
-}
-Progress = Callable[[int, int], None]
-"""Called with the number of finished studies and their total."""
+from .volumes import Volume, read_volume
 
 
 @dataclass(frozen=True)
@@ -63,26 +31,17 @@ class Settings:
     """Hounsfield units drawn black and white in the CT channel."""
     suv_max: float = 20.0
     """Standardized uptake value (SUV) drawn white in the PET channel; 0 is black."""
-    planes: str = "body"
-    """``"all"``, ``"body"`` or ``"lesion"``: coronal planes that intersect this."""
     step: float = 3.0
     """Millimeters between planes; 0 takes every plane."""
-    stretch: bool = False
-    """Fill the square in both directions instead of keeping the patient's proportions."""
 
     def __post_init__(self) -> None:
-        if not 8 <= self.size <= 4096:
-            raise ValueError(f"`size` must be 8 to 4096 pixels; got {self.size}")
-        if not self.window[0] < self.window[1]:
+        drawable = self.window[0] < self.window[1] and self.suv_max > 0
+        if not (drawable and 8 <= self.size <= 4096 and self.step >= 0):
             raise ValueError(
-                "`window` must be two numbers of Hounsfield units in increasing order; got "
-                f"{self.window}"
+                "`size` must be 8 to 4096 pixels, `window` two numbers of Hounsfield units in "
+                "increasing order, `suv_max` positive and `step` 0 or more millimeters; got "
+                f"{self}"
             )
-        if not self.suv_max > 0:
-            raise ValueError(f"`suv_max` must be positive; got {self.suv_max}")
-        check_choice(self.planes, "planes", RULES)
-        if not self.step >= 0:
-            raise ValueError(f"`step` must be 0 or more millimeters; got {self.step}")
 
 
 def prepare(
@@ -98,8 +57,8 @@ def prepare(
     val_size: float = 0.15,
     rng: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> listing.Prepared:
+    progress: Callable[[int, int], None] | None = None,
+) -> Prepared:
     """Cut every study into slices, split the patients, and write the manifest.
 
     After an interruption (Ctrl-C, ``kill -9``, a full disk), the same call resumes after the last
@@ -111,7 +70,7 @@ def prepare(
     root, table
         As for `find_studies`.
     out : path
-        Folder for the slices (``slices.zarr``) and ``manifest.json``.
+        Folder for the slices (``slices``, one .npy file for each study) and ``manifest.json``.
     settings : Settings, optional
     diagnoses : sequence of str
         Diagnoses, in the order of the classes.
@@ -123,256 +82,134 @@ def prepare(
     test_size, val_size, rng
         As for `split_patients`; ignored if the table has a column "part".
     n_jobs : int, optional
-        Number of processes, one study each at a time; defaults to the number of processors.
+        Number of threads, one study each at a time; defaults to the number of processors.
     progress : callable, optional
+        Called with the number of finished studies and their total.
     """
-    nibabel(), zarr()
     settings = settings or Settings()
-    check_choice(lesion_free, "lesion_free", listing.LESION_FREE)
-    held = tuple(normal(name) for name in hold_back)
-    known = tuple(dict.fromkeys([*map(normal, diagnoses), *held]))
+    check_choice(lesion_free, "lesion_free", LESION_FREE)
+    held = [normal(name) for name in hold_back]
+    known = list(dict.fromkeys([*map(normal, diagnoses), *held]))
     studies, skipped = find_studies(root, table=table, diagnoses=known)
-    out.mkdir(parents=True, exist_ok=True)
-    with locked(out / FOLDER_LOCK, f"preparing slices in {str(out)!r}", "choose another folder"):
-        results = _prepare_all(
-            partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free),
-            studies,
-            out,
-            n_jobs,
-            progress,
-        )
-        content = listing.build(
-            {study: result for study, result in results.items() if not isinstance(result, Skipped)},
-            [*skipped, *(result for result in results.values() if isinstance(result, Skipped))],
-            settings=json.loads(json.dumps(asdict(settings))),
-            diagnoses=known,
-            hold_back=held,
-            lesion_free=lesion_free,
-            test_size=test_size,
-            val_size=val_size,
-            seed=as_seed(rng),
-        )
-        listing.write_manifest(out, content)
-    return listing.open_prepared(out)
-
-
-def _prepare_all(
-    work: Callable[[Study], Any],
-    studies: Sequence[Study],
-    out: Path,
-    n_jobs: int | None,
-    progress: Progress | None,
-) -> dict[Study, dict[str, Any] | Skipped]:
-    """The record of each study, after what killed processes have left in ``out`` is gone."""
-    (out / "studies").mkdir(exist_ok=True)
-    zarr().open_group(out / GROUP, mode="a")
-    for folder in (out, out / "studies", out / GROUP):
-        remove_all_leftovers(folder)
-    results = {}
-    for study, result in _each(work, studies, n_jobs):
-        results[study] = result
-        if progress is not None:
-            progress(len(results), len(studies))
-    return results
-
-
-def _each(
-    work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None
-) -> Iterator[tuple[Study, Any]]:
-    """Yield each study with its result, in order of completion."""
-    n_jobs = min(n_jobs or usable_cores(), len(studies))
-    if n_jobs <= 1:
-        yield from ((study, work(study)) for study in studies)
-        return
-    pool = ProcessPoolExecutor(
-        n_jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent
-    )
-    try:
-        futures = {pool.submit(work, study): study for study in studies}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenProcessPool as error:
-        raise ChildProcessError(
-            "a worker process was killed (perhaps out of memory: try fewer --n-jobs). Finished "
-            "studies are kept: run the same command again"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    (out / SLICES).mkdir(parents=True, exist_ok=True)
+    work = partial(prepare_study, settings=settings, folder=out / SLICES, lesion_free=lesion_free)
+    records: dict[Study, dict[str, Any]] = {}
+    first_with: dict[str, str] = {}
+    with ThreadPoolExecutor(n_jobs or usable_cores()) as pool:
+        results = zip(studies, pool.map(work, studies), strict=True)
+        for done, (study, result) in enumerate(results, 1):
+            if isinstance(result, dict):
+                # Of identical volumes the first is kept: copies could end up in different parts.
+                first = first_with.setdefault(result["sha256"]["pet"], study.name)
+                if first != study.name:
+                    result = f"its {study.pet.name} is the same file as that of {first}"
+            if isinstance(result, dict):
+                records[study] = result
+            else:
+                skipped.append(Skipped(study.patient, study.study, result))
+            if progress is not None:
+                progress(done, len(studies))
+    skipped.sort(key=str)
+    if not records:
+        raise ValueError(f"no study can be used; the first problem: {skipped[0]}")
+    split = {"test_size": test_size, "val_size": val_size, "rng": as_seed(rng)}
+    manifest = build_manifest(records, known, held, lesion_free, split)
+    manifest["settings"] = asdict(settings)
+    manifest["skipped"] = [asdict(study) for study in skipped]
+    write_file(out / FILE, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    return open_prepared(out)
 
 
 def prepare_study(
-    study: Study, *, settings: Settings, out: Path, lesion_free: str = "negative"
-) -> dict[str, Any] | Skipped:
-    """Write the slices of one study and return their record, or why it is skipped; an up-to-date
-    record is reused.
+    study: Study, *, settings: Settings, folder: Path, lesion_free: str = "negative"
+) -> dict[str, Any] | str:
+    """Write the slices of one study to ``folder`` and return their record, or why it is skipped.
+
+    The name of the files is a fingerprint of the settings and the input (sizes and times), so that
+    a finished study is found again, and never one of another preparation.
     """
-    record_file = out / "studies" / f"{study.key}.json"
     try:
-        made_from = _made_from(study, settings)
-        record = _read_record(record_file, made_from)
-        if record is not None and is_whole(out / GROUP, study.key, len(record["planes"])):
-            _check_against_diagnosis(study, record["lesion_voxels"])
-            return record
-        images, lesions, record = _slices(study, settings, lesion_free)
-    except (ValueError, OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return Skipped(study.patient, study.study, why)
-    try:
-        record_file.unlink(missing_ok=True)
-        write_slices(out / GROUP, study.key, images, lesions)
-        write_file(record_file, json.dumps({"made_from": made_from, **record}))
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            (
-                f"cannot store the slices of {study.name}: {error.strerror or error}. Finished "
-                "studies are kept: free disk space, and run the same command again"
-            ),
-        ) from error
-    return {"made_from": made_from, **record}
+        if study.seg is None and study.diagnosis != NEGATIVE and lesion_free != "study":
+            raise ValueError(
+                f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free "
+                "study"
+            )
+        stats = [path.stat() for path in study.files.values()]
+        files = [(stat.st_size, stat.st_mtime_ns) for stat in stats]
+        made_from = json.dumps([study.name, asdict(settings), files])
+        fingerprint = hashlib.sha256(made_from.encode()).hexdigest()[:20]
+        target, record_file = folder / f"{fingerprint}.npy", folder / f"{fingerprint}.json"
+        if not (record_file.is_file() and target.is_file()):
+            slices, record = cut_study(study, settings)
+            with replacing(target) as file:
+                np.save(file, slices)
+            # Last: a study with a record is finished.
+            write_file(record_file, json.dumps(record | {"slices": target.name}))
+        record = read_json(record_file)
+        lesion_voxels = sum(record["lesion_voxels"])
+        if study.diagnosis == NEGATIVE and lesion_voxels > 0:
+            raise ValueError(
+                f"its diagnosis is negative, but the segmentation marks {lesion_voxels:,} voxels "
+                "as lesion"
+            )
+    except ValueError as error:
+        return str(error)
+    return dict(record)
 
 
-def _made_from(study: Study, settings: Settings) -> dict[str, Any]:
-    """What the slices depend on; they are regenerated when it changes."""
-    files = {key: path.stat() for key in FILES if (path := getattr(study, key)) is not None}
-    known = {
-        "settings": asdict(settings),
-        "files": {key: [stat.st_size, stat.st_mtime_ns] for key, stat in files.items()},
-    }
-    return dict(json.loads(json.dumps(known)))
-
-
-def _read_record(path: Path, made_from: dict[str, Any]) -> dict[str, Any] | None:
-    try:
-        record = read_json(path)
-    except (OSError, ValueError):
-        return None
-    if (
-        not isinstance(record, dict)
-        or record.get("made_from") != made_from
-        or not record.keys() >= _RECORDED
-    ):
-        return None
-    per_plane = [record[key] for key in ("planes", "lesion_voxels", "sums", "squares")]
-    return (
-        record
-        if all(isinstance(x, list) and len(x) == len(per_plane[0]) for x in per_plane)
-        else None
-    )
-
-
-def _check_against_diagnosis(study: Study, lesion_voxels: Sequence[int]) -> None:
-    if study.diagnosis == listing.NEGATIVE and sum(lesion_voxels) > 0:
-        raise ValueError(
-            f"its diagnosis is negative, but the segmentation marks {sum(lesion_voxels):,} voxels "
-            "as lesion"
-        )
-
-
-def _slices(
-    study: Study, settings: Settings, lesion_free: str
-) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Images, masks and the record; at most one volume and one mask are in memory at a time."""
-    mask = None
-    if study.seg is not None:
-        volume = read_volume(study.seg, order=0)
-        mask = replace(volume, values=volume.values > 0.5)
-        del volume
-    elif study.diagnosis != listing.NEGATIVE and lesion_free != "study":
-        raise ValueError(
-            f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free "
-            "study"
-        )
+def cut_study(study: Study, settings: Settings) -> tuple[np.ndarray, dict[str, Any]]:
+    """Slices (N, S, S, 4) as PET, CT, fusion and mask, and their record; at most one volume and one
+    mask are in memory at a time.
+    """
     ct = read_volume(study.ct, outside=AIR)
     if ct.values.min() > -500:
         raise ValueError(
             f"{study.ct.name} is not in Hounsfield units: no voxel has the density of air"
         )
-    if mask is None:
-        mask = replace(ct, values=np.zeros(ct.values.shape, dtype=bool), sha256="")
-    _check_grid(mask, ct, study.seg or study.ct, study.ct)
-    _check_against_diagnosis(study, [int(mask.values.sum())])
-    planes = choose_planes(ct, mask.values, rule=settings.planes, step=settings.step)
-    if len(planes) == 0:
-        raise ValueError(
-            f"no coronal plane of {study.ct.name} intersects "
-            f"{'a lesion' if settings.planes == 'lesion' else 'a body'}"
-        )
-    images = np.empty((len(planes), settings.size, settings.size, 3), np.uint8)
-    for part, cuts in _cuts(ct, planes, settings, AIR):
-        images[part, ..., 1] = to_bytes(cuts, *settings.window)
-    grid, ct_sha256 = replace(ct, values=mask.values), ct.sha256
-    del ct
+    mask = np.zeros(ct.values.shape, dtype=bool)
+    if study.seg is not None:
+        seg = read_volume(study.seg, order=0)
+        _check_grid(seg, ct, study.seg, study.ct)
+        mask = seg.values > 0.5
+        del seg
+    planes = choose_planes(ct, mask, settings.step)
+    slices = np.empty((len(planes), settings.size, settings.size, 4), np.uint8)
+    slices[..., 1] = to_bytes(cut(ct, planes, settings.size, AIR), *settings.window)
+    ct = replace(ct, values=mask)
     pet = read_volume(study.pet)
-    _check_grid(pet, grid, study.pet, study.ct)
-    if float(pet.values.mean(dtype=np.float64)) > settings.suv_max:
+    _check_grid(pet, ct, study.pet, study.ct)
+    mean = pet.values.mean(dtype=np.float64)
+    if mean > settings.suv_max:
         raise ValueError(
-            f"{study.pet.name} is not in SUV: its mean is {pet.values.mean(dtype=np.float64):.4g}; "
-            "perhaps it holds activity counts"
+            f"{study.pet.name} is not in SUV: its mean is {mean:.4g}; perhaps it holds activity "
+            "counts"
         )
-    for part, cuts in _cuts(pet, planes, settings, 0.0):
-        images[part, ..., 0] = to_bytes(cuts, 0.0, settings.suv_max)
-    hashes = {"ct": ct_sha256, "pet": pet.sha256, "seg": mask.sha256}
-    del pet
-    images[..., 2] = fuse(images[..., 0], images[..., 1])
-    lesions = np.empty(images.shape[:3], dtype=bool)
-    for part, share in _cuts(mask, planes, settings, 0.0):
-        # A lesion smaller than a pixel fills at least half of none: mark the pixels with most of
-        # it.
-        enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))
-        lesions[part] = (share > 0) & (share >= enough)
-    paths = {key: path for key in FILES if (path := getattr(study, key)) is not None}
-    return (
-        images,
-        lesions,
-        {
-            "files": {
-                key: {"name": path.name, "bytes": path.stat().st_size, "sha256": hashes[key]}
-                for key, path in paths.items()
-            },
-            "orientation": grid.stored,
-            "shape": list(grid.values.shape),
-            "spacing": [round(s, 6) for s in grid.spacing],
-            "planes": planes.tolist(),
-            "lesion_voxels": np.count_nonzero(mask.values[:, planes], axis=(0, 2)).tolist(),
-            "slices_sha256": hashlib.sha256(images.data).hexdigest(),
-            "pixels": settings.size**2,
-            **_sums(images),
+    slices[..., 0] = to_bytes(cut(pet, planes, settings.size, 0.0), 0.0, settings.suv_max)
+    # PET over CT at half opacity: the rounded mean of the two.
+    slices[..., 2] = (slices[..., 0].astype(int) + slices[..., 1] + 1) // 2
+    # A lesion smaller than a pixel fills at least half of none: mark the pixels with most of it.
+    share = cut(ct, planes, settings.size, 0.0)
+    enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))
+    slices[..., 3] = (share > 0) & (share >= enough)
+    images = slices[..., :3]
+    squares = np.einsum("nijc,nijc->nc", images, images, dtype=np.int64, casting="unsafe")
+    moments = [images.mean(axis=(1, 2)) / 255, squares / (255 * settings.size) ** 2]
+    return slices, {
+        "sha256": {
+            key: hashlib.sha256(path.read_bytes()).hexdigest() for key, path in study.files.items()
         },
-    )
+        "slices_sha256": hashlib.sha256(slices.data).hexdigest(),
+        "planes": planes.tolist(),
+        "lesion_voxels": np.count_nonzero(mask[:, planes], axis=(0, 2)).tolist(),
+        "moments": np.stack(moments, axis=1).tolist(),
+    }
 
 
 def _check_grid(a: Volume, b: Volume, a_path: Path, b_path: Path) -> None:
-    if a.values.shape != b.values.shape:
-        shapes = [" × ".join(map(str, volume.values.shape)) for volume in (a, b)]
+    """Refuse volumes that are not on the same grid, to a tenth of a voxel."""
+    same_corners = np.allclose([a.origin, a.end], [b.origin, b.end], 0, 0.1 * a.spacing.min())
+    if a.values.shape != b.values.shape or not same_corners:
         raise ValueError(
-            f"{a_path.name} has {shapes[0]} voxels and {b_path.name} {shapes[1]}; they must be on "
-            "one grid"
+            f"{a_path.name} and {b_path.name} must be on one grid; they differ in shape "
+            f"({a.values.shape}, {b.values.shape}), origin or voxel size"
         )
-    if not same_grid(a, b):
-        raise ValueError(
-            f"{a_path.name} and {b_path.name} differ in origin or voxel size; they must be on one "
-            "grid"
-        )
-
-
-def _cuts(
-    volume: Volume, planes: np.ndarray, settings: Settings, outside: float
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Slices of a few planes at a time, to bound the memory."""
-    for at in range(0, len(planes), _PLANES_AT_ONCE):
-        part = slice(at, at + _PLANES_AT_ONCE)
-        yield (
-            part,
-            cut(volume, planes[part], settings.size, outside=outside, stretch=settings.stretch),
-        )
-
-
-def _sums(images: np.ndarray) -> dict[str, list[list[int]]]:
-    """Integer sums and sums of squares of each slice and channel."""
-    sums, squares = [], []
-    for image in images:
-        flat = np.ascontiguousarray(image.reshape(-1, 3).T, dtype=np.uint32)
-        sums.append(flat.sum(axis=1, dtype=np.int64).tolist())
-        squares.append((flat * flat).sum(axis=1, dtype=np.int64).tolist())
-    return {"sums": sums, "squares": squares}
