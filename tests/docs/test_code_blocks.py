@@ -41,6 +41,7 @@ NOT_RUN = {
         "an outline; tests/distributions/test_base.py is the whole"
     ),
     "files, models ─▶ predictions": "a drawing",
+    "10 test patients": "what a run printed; lab/tests/petct/test_report.py writes it again",
     "MNIST/raw, FashionMNIST/raw": "files in folders",
     "SVHN (cropped digits) (svhn) was not found": "a message; tests/datasets checks it",
     "default = 1": "costs in TOML; run with its command below",

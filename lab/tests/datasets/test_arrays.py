@@ -30,7 +30,7 @@ class Evil:
 def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
     marker, path = tmp_path / "was-run", tmp_path / "evil.npz"
     np.savez(path, images=np.array([Evil(marker)], dtype=object))
-    with pytest.raises(ValueError, match=r"evil\.npz: Object arrays cannot be loaded"):
+    with pytest.raises(ValueError, match=r"evil\.npz is not a readable .* \(Object arrays cannot"):
         read_numbers(path, ["images"])
     assert not marker.exists()
     with np.load(path, allow_pickle=True) as file:
@@ -46,7 +46,5 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a\.npz: no array 'images' in the file"):
         read_numbers(path, ["images"])
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(
-        ValueError, match=r"a\.npz is damaged, or not in the format that its name says"
-    ):
+    with pytest.raises(ValueError, match=r"a\.npz is not a readable \.npz file"):
         read_numbers(path, ["labels"])

@@ -61,14 +61,6 @@ def test_everything_is_written(slices, trained, tmp_path, results):
     assert plt.get_fignums() == open_before
 
 
-def test_a_decision_is_a_diagnosis(slices, trained, tmp_path):
-    """Per label, a healthy patient would get the advice to "act on negative"."""
-    costs = Costs(false_positive=1, false_negative=5)
-    with pytest.raises(ValueError, match="`costs` must be of choosing one diagnosis"):
-        write_report(slices, trained, tmp_path / "report", costs=costs)
-    assert not (tmp_path / "report").exists()
-
-
 def test_sentences():
     share = {"value": 0.96, "low": 0.7, "high": 0.996}
     auroc = {m: {"value": 0.5, "low": 0.0, "high": 1.0} for m in ("total", "aleatoric")}

@@ -12,7 +12,7 @@ import numpy as np
 from .._errors import InputError, InputNote
 from .grid import flatten_instances
 from .on_disk import viewed
-from .predictions import kind_of
+from .predictions import KINDS
 
 __all__ = ["arrange_axes", "sum_to_one", "two_classes"]
 
@@ -27,7 +27,7 @@ def arrange_axes(
     """The predictions as (M, N, K), or (N, K) for a Dirichlet; ``table``: two axes are those of a
     table, cases and classes.
     """
-    kind = kind_of(found)
+    kind = next(kind for kind in KINDS if kind in found)
     values = found[kind]
     shape = tuple(int(n) for n in values.shape)
     if len(shape) < 2:

@@ -310,10 +310,10 @@ class Predictions:
         in_file = self.path is not None and isinstance(self._values, OnDisk)
         return reading(self.path) if in_file and self.path else nullcontext()
 
-    def blocks(self, numbers: int = BLOCK) -> Iterator[tuple[slice, Predictions]]:
+    def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
         """All instances, in blocks of at most so many ``numbers``, each with its place."""
         members = self.shape[0] if len(self.shape) == 3 else 4
-        step = max(1, numbers // max(self.n_classes * members, 1))
+        step = max(1, (numbers or BLOCK) // max(self.n_classes * members, 1))
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
             yield part, self.read(part.start, part.stop)

@@ -51,12 +51,6 @@ def write_report(
     show : int
         Number of most uncertain studies to draw.
     """
-    if costs is not None and not costs.fits("multiclass"):
-        # Per label, the page would recommend to "act on negative".
-        raise ValueError(
-            "`costs` must be of choosing one diagnosis: a `matrix`, or `default` with `missed` and "
-            "`false_alarm`; got costs of acting on each label"
-        )
     prepared, out = open_prepared(folder), Path(out)
     results = load_results(prepared, Path(trained), loss)
     test = results["test"]
