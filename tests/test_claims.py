@@ -24,7 +24,7 @@ QUOTED = {
     "lab/src/labelwise_lab/paper/practice.py": {
         "does not show that new images of it will lower it": "denies it"
     },
-    "docs/results.md": {
+    "docs/lab/results.md": {
         "that new images lower EU does not hold if": "the paper's claim, tested",
         "does not show that new images of it will lower it": "denies it",
     },

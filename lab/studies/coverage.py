@@ -481,7 +481,7 @@ def classes() -> Iterator[Row]:
 
 
 def runs() -> Iterator[Row]:
-    """Intervals over training runs, as in docs/results.md."""
+    """Intervals over training runs, as in docs/lab/results.md."""
 
     def together(rng: np.random.Generator) -> bool:
         """Means over five runs of nine independent differences."""

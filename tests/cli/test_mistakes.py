@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 import labelwise as lw
-import labelwise_lab
 from command_line import run
 from labelwise.cli import main
 
@@ -815,7 +814,7 @@ def test_76_to_79_in_python(tmp_path, optional) -> None:
     assert lw.plots.plot_by_class(lw.decompose(q)).patches  # 77
     models, loader = [torch.nn.Linear(4, 3) for _ in range(2)], [torch.zeros(5, 4)]
     with pytest.raises(TypeError, match=r"use lw\.from_models\(models, X_or_loader\)"):  # 78
-        labelwise_lab.training.predict_ensemble(models, loader)
+        optional("labelwise_lab").training.predict_ensemble(models, loader)
 
 
 def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import labelwise.cli
-import labelwise_lab.cli
 from command_line import run
 from labelwise.cli import InputPath, OutputPath
+from optional_libraries import optional
 
 
 def commands(
@@ -33,7 +33,7 @@ def commands(
 
 ALL = {
     words: command
-    for main in (labelwise.cli.main, labelwise_lab.cli.main)
+    for main in (labelwise.cli.main, optional("labelwise_lab.cli").main)
     for words, command in commands(main, click.Context(main))
 }
 PAIRS = [

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 import labelwise.cli
-import labelwise_lab.cli
 from labelwise.cli import main
+from optional_libraries import optional
 
 ROOT = Path(__file__).parents[2]
 GENERATED = {"docs/cli.md"}  # the help pages; tests/cli compares them
@@ -98,7 +98,7 @@ def refused_command(line: str) -> str | None:
         case ["labelwise", *arguments]:
             return refused_arguments(labelwise.cli.main, arguments)
         case ["labelwise-lab", *arguments]:
-            return refused_arguments(labelwise_lab.cli.main, arguments)
+            return refused_arguments(optional("labelwise_lab.cli").main, arguments)
         case ["make", *targets]:
             known = re.findall(
                 r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE

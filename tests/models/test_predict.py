@@ -22,7 +22,6 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import labelwise as lw
-import labelwise_lab
 from labelwise._errors import InputError
 from model_cases import CODES, RNG, X, Y, net, softmax_by_hand
 from optional_libraries import optional
@@ -160,12 +159,6 @@ def test_a_progress_bar_is_for_terminals(nets, monkeypatch, capsys):
     assert "predicting" in capsys.readouterr().err
     lw.from_models(nets, X, batch_size=1, progress=False)
     assert capsys.readouterr().err == ""
-
-
-def test_predict_ensemble_points_here(nets):
-    loader = DataLoader(TensorDataset(torch.from_numpy(X)))
-    with pytest.raises(TypeError, match=r"got list\. For models of your own use lw\.from_models"):
-        labelwise_lab.training.predict_ensemble(nets, loader)
 
 
 def test_the_index_of_a_table_is_kept():

@@ -230,7 +230,7 @@ def test_the_page(quick, tmp_path):
     text, tables = (tmp_path / "page.md").read_text(), (tmp_path / "page-tables.md").read_text()
     assert "![Accuracy–rejection curves](none/fashion-mnist-paper/arc.png)" in tables
     assert (
-        "![AUROC of epistemic uncertainty, the paper's and ours](pictures/results-table1.png)"
+        "![AUROC of epistemic uncertainty, the paper's and ours](../pictures/results-table1.png)"
         in text
     )
     assert (tmp_path / "pictures" / "results-arc.png").stat().st_size > 5000
@@ -245,8 +245,8 @@ def test_the_page(quick, tmp_path):
 
 @pytest.mark.parametrize(("name", "write"), [("results.md", page), ("results-tables.md", appendix)])
 def test_the_pages_in_the_documentation_are_those_of_the_results(name, write):
-    assert write(Results(ROOT / "results", ROOT.parent / "docs")) == (
-        ROOT.parent / "docs" / name
+    assert write(Results(ROOT / "results", ROOT.parent / "docs" / "lab")) == (
+        ROOT.parent / "docs" / "lab" / name
     ).read_text(encoding="utf-8"), "run: labelwise-lab reproduce page"
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 import labelwise_lab.datasets as ds
 from labelwise_lab.datasets.catalogue import ENTRIES
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "lab" / "datasets.md").read_text(
+    encoding="utf-8"
+)
 
 
 def test_every_data_set_is_in_the_table_with_its_licence_and_source() -> None:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_stored_results_give_five_sentences() -> None:
-    lines = list(practice(Results(ROOT / "results", ROOT.parent / "docs")))
+    lines = list(practice(Results(ROOT / "results", ROOT.parent / "docs" / "lab")))
     assert [line[:3] for line in lines] == ["1. ", "2. ", "3. ", "4. ", "5. "]
 
 

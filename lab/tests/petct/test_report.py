@@ -83,7 +83,7 @@ def test_sentences():
 
 def test_the_documentation_has_what_the_program_prints():
     docs = Path(__file__).parents[3] / "docs"
-    page = (docs / "petct.md").read_text()
+    page = (docs / "lab" / "petct.md").read_text()
     stored = sorted((docs / "data").glob("petct-phantoms-seed-*.json"))
     assert stored
     for path in stored:

@@ -341,7 +341,7 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
 @click.option(
     "--output",
     type=OutputPath(dir_okay=False),
-    default=Path("docs/results.md"),
+    default=Path("docs/lab/results.md"),
     help="Page to write.",
 )
 @RESULTS_OPTION
@@ -359,7 +359,7 @@ def page(results: Path, output: Path) -> None:
         raise FileNotFoundError(f"there is no results folder {str(results)!r}")
     tables = will_write(output.with_stem(f"{output.stem}-tables"))
     folder = Results(results, output.parent)
-    made = draw(folder, output.parent / "pictures")
+    made = draw(folder, output.parent.parent / "pictures")
     for path, text in ((output, write(folder)), (tables, appendix(folder))):
         write_file(path, text)
         made.append(path)

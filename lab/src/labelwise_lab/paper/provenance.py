@@ -91,8 +91,8 @@ class Results:
 
     def picture(self, file: str, caption: str) -> str:
         """A dot-plot of the page itself, if it is there."""
-        there = (self.page / "pictures" / file).is_file()
-        return f"![{caption}](pictures/{file})\n" if there else ""
+        there = (self.page.parent / "pictures" / file).is_file()
+        return f"![{caption}](../pictures/{file})\n" if there else ""
 
     def tables(self, name: str, experiment: str) -> Iterator[str]:
         for title, columns, rows in tables(self.folder / name / f"{experiment}.json"):
