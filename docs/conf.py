@@ -12,6 +12,7 @@ import click
 
 from labelwise import __version__
 from labelwise.cli import main
+from labelwise_lab.cli import main as lab_main
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "_extensions")]
 from make_inventories import SITES  # noqa: E402
@@ -57,6 +58,7 @@ def name_commands(group: click.Group) -> None:
 
 
 name_commands(main)
+name_commands(lab_main)
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence"]
 myst_heading_anchors = 3

@@ -68,8 +68,9 @@ def test_links_inside_the_site_lead_somewhere(pages):
 def test_commands_have_their_names():
     text = (SITE / "reference" / "command.html").read_text(encoding="utf-8")
     plain = re.sub(r"<[^>]*>", "", text)
-    for command in ("quantify", "acquire", "sets fit", "petct prepare"):
+    for command in ("quantify", "acquire", "sets fit"):
         assert f"labelwise {command} [OPTIONS]" in plain
+    assert "labelwise-lab petct prepare [OPTIONS]" in plain
     assert "labelwise command" not in plain
     assert "labelwise acquire preds.npz --label cat --budget 100" in plain
 
@@ -92,7 +93,7 @@ def test_commands_have_their_names():
         ),
         ("reference/index.html", "https://docs.pytorch.org/docs/stable/tensors.html#torch.Tensor"),
         (
-            "reference/predictors.html",
+            "lab/reference.html",
             "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module",
         ),
         (

@@ -225,10 +225,12 @@ def test_the_page(quick, tmp_path):
     )
     (empty / "mine").mkdir()
     (empty / "mine" / "other.json").write_text("[1]")  # somebody else's: left alone
-    output = run("page", "-o", empty, "--output", tmp_path / "page.md")
+    folder = tmp_path / "lab"
+    folder.mkdir()
+    output = run("page", "-o", empty, "--output", folder / "page.md")
     assert "wrote" in output
-    text, tables = (tmp_path / "page.md").read_text(), (tmp_path / "page-tables.md").read_text()
-    assert "![Accuracy–rejection curves](none/fashion-mnist-paper/arc.png)" in tables
+    text, tables = (folder / "page.md").read_text(), (folder / "page-tables.md").read_text()
+    assert "![Accuracy–rejection curves](../none/fashion-mnist-paper/arc.png)" in tables
     assert (
         "![AUROC of epistemic uncertainty, the paper's and ours](../pictures/results-table1.png)"
         in text
