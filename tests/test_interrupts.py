@@ -19,6 +19,13 @@ pytestmark = pytest.mark.skipif(
 SCRIPT = (
     "import sys\nfrom labelwise.cli import main\nsys.exit(main())\n"  # what an installer writes
 )
+# Signals as a shell leaves them: a process inherits what earlier tests, or a background job, ignore.
+IN_THE_FOREGROUND = (
+    "import os, signal, sys\n"
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\n"
+    "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+    "os.execv(sys.argv[1], sys.argv[1:])\n"
+)
 # After the import of which module the signal comes; the last: when the command waits for its input.
 MOMENTS = [
     "labelwise._interrupts",
@@ -38,6 +45,7 @@ def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
     script.write_text(SCRIPT)
     how = ["-m", "labelwise"] if start == "module" else [str(script)]
     command = [sys.executable, "-X", "importtime", *how, "evaluate", "-"]
+    command = [sys.executable, "-c", IN_THE_FOREGROUND, *command]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
