@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 SCRIPT = (
     "import sys\nfrom labelwise.cli import main\nsys.exit(main())\n"  # what an installer writes
 )
-# Signals as a shell leaves them: a process inherits what earlier tests, or a background job, ignore.
+# Signals as a terminal leaves them: a process inherits what earlier tests ignore.
 IN_THE_FOREGROUND = (
     "import os, signal, sys\n"
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\n"
@@ -76,7 +76,8 @@ def test_other_programs_keep_their_own_handling() -> None:
         "import signal, labelwise.cli; assert signal.getsignal(signal.SIGINT) is "
         "signal.default_int_handler"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    command = [sys.executable, "-c", IN_THE_FOREGROUND, sys.executable, "-c", script]
+    subprocess.run(command, check=True, timeout=60)
 
 
 def test_a_background_job_that_ignores_interrupts_goes_on(tmp_path) -> None:
