@@ -132,7 +132,7 @@ def content(path) -> dict[str, bytes]:
 
 
 def test_killed_while_it_packs_or_swaps(tmp_path, optional) -> None:
-    """What was there before is there, or can be had again; nothing is left of it."""
+    """The old output is there or can be written again, and no temporary is left."""
     optional("zarr")
     np.save(tmp_path / "in.npy", predictions(20_000))
     out = tmp_path / "out.zarr"

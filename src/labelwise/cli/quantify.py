@@ -48,7 +48,7 @@ def command(
     from standard input); several files, or a folder of them, are the members.
 
     The predictions are read a block at a time. After an interruption the same command resumes where
-    it stopped; if the predictions have changed meanwhile, it starts anew. The output holds, for
+    it stopped; if the predictions have changed since, it starts over. The output holds, for
     each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their
     sums `LOSS_sum_total` and so on.
 
