@@ -146,9 +146,6 @@ FUNCTIONS = {
     "summary": lambda q, s, c: str(
         lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS))
     ),
-    "policies": lambda q, s, c: str(
-        lw.decisions.evaluate_policy(lw.decisions.decide(q, costs(), task="multiclass"), s(LABELS))
-    ),
     "plan": lambda q, s, c: (
         lw.decisions.decide(q, costs(), task="multiclass")
         .to_frame(y_true=s(LABELS))["y_true"]

@@ -55,7 +55,6 @@ def test_it_tells_what_the_decisions_change(preds) -> None:
     assert str(plan.summary(y)) in output
     assert plan.summary(y).cost_sentence() in output
     assert f"Asking pays below {plan.break_even.some_case:.3g}" in output
-    assert str(lw.decisions.evaluate_policy(plan, y)) in output
 
 
 def test_numbers_for_programs(preds) -> None:
@@ -63,7 +62,7 @@ def test_numbers_for_programs(preds) -> None:
     found = json.loads(run(preds, "--json").stdout)
     assert found["expected_cost"] == pytest.approx(plan.expected_cost.mean())
     assert sum(found["actions"].values()) == 80
-    assert set(found["realized"]) >= {"decide", "argmax", "oracle"}
+    assert found["realized_cost"] == pytest.approx(plan.summary(y).cost_after)
     assert found["break_even"]["some_case"] == pytest.approx(plan.value_of_label.max())
     excess = plan.summary(y).excess
     assert found["realized_minus_expected"] == pytest.approx(

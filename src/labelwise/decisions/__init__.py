@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from .acquisition import Acquisition, acquire
 from .costs import Costs
-from .outcome import Outcome, PolicyReport, evaluate_policy
 from .policy import BreakEven, Decisions, decide
 from .problem import ABSTAIN, ASK
 from .summary import ClassCalls, DecisionSummary
@@ -22,11 +21,8 @@ __all__ = [
     "Costs",
     "DecisionSummary",
     "Decisions",
-    "Outcome",
-    "PolicyReport",
     "Threshold",
     "acquire",
     "choose_threshold",
     "decide",
-    "evaluate_policy",
 ]
