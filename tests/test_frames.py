@@ -109,12 +109,6 @@ FUNCTIONS = {
     "likely": lambda q, s, c: (
         lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
     ),
-    "curves by class": lambda q, s, c: {
-        name: curve.value
-        for name, curve in lw.evaluation.rejection_curves_by_class(
-            lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)
-        ).items()
-    },
     "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(
         q, over="instances", groups=s(GROUPS), **BOOTSTRAP
     ),

@@ -14,7 +14,7 @@ __all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 PYTHON_FIXES: Mapping[str, str] = {
     "accumulator_names": "Pass `class_names` to the Accumulator",
     "accumulator_order": "Give both Accumulators the predictions in one order",
-    "batch": "Use batch='top' or batch='diverse'",
+    "batch": "Use batch='top'",
     "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
     "class_axis_first": (
         "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`"

@@ -74,15 +74,9 @@ ROWS: list[Row] = [
         "batch",
         {"class_names": NAMES},
         lambda: acquire(POOL, budget=2, label="cat", batch="balanced"),
-        (
-            "a balanced batch takes turns between classes, and `label` asks for one. Use "
-            "batch='top' or batch='diverse'"
-        ),
+        ("a balanced batch takes turns between classes, and `label` asks for one. Use batch='top'"),
         ["acquire", "p.npz", "--budget", "2", "--label", "cat", "--batch", "balanced"],
-        (
-            "a balanced batch takes turns between classes, and `label` asks for one. Use --batch "
-            "top or --batch diverse"
-        ),
+        ("a balanced batch takes turns between classes, and `label` asks for one. Use --batch top"),
     ),
     (
         "class_axis",

@@ -12,7 +12,7 @@ __all__ = ["OPTION_FIXES", "in_options"]
 
 # The fixes of `labelwise._errors.PYTHON_FIXES`, each for who types a command.
 OPTION_FIXES: Mapping[str, str] = {
-    "batch": "Use --batch top or --batch diverse",
+    "batch": "Use --batch top",
     "class_axis": "They do over axis {axis}: if the classes are there, use --class-axis {axis}",
     "class_axis_first": (
         "They do over axis 0: if the classes are there, use --class-axis 0 and --member-axis"

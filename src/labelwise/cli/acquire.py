@@ -26,15 +26,15 @@ from ._paths import InputPath, OutputPath
 )
 @click.option(
     "--strategy",
-    type=Choice(["label_wise", "entropy", "bald", "margin", "random"]),
+    type=Choice(["label_wise", "entropy", "bald", "random"]),
     default="label_wise",
     help="How to score a case; all but label_wise ignore classes and costs.",
 )
 @click.option(
     "--batch",
-    type=Choice(["top", "balanced", "diverse"]),
+    type=Choice(["top", "balanced"]),
     default="top",
-    help="The highest scores, classes taking turns, or cases unlike each other.",
+    help="The highest scores, or classes taking turns.",
 )
 @click.option(
     "-o",

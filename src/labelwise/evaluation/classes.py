@@ -17,7 +17,6 @@ from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
 from .._suggestions import check_choice, suggest
 from ..decomposition import PARTS, Uncertainty
-from .runs import measure_of
 
 RULES = {
     "own": "mean EU_k over the instances of class k",
@@ -225,7 +224,9 @@ def by_class(
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
     """  # noqa: E501
-    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in PARTS}
+    if not hasattr(u, "epistemic"):
+        raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
+    values = {part: as_numpy(getattr(u, part), part).astype(float) for part in PARTS}
     y_true, mean, groups = same_rows(u, y_true=y_true, mean=mean, groups=groups)
     shape, k = values["total"].shape[:-1], len(u.class_names)
     values = {measure: x.reshape(-1, k) for measure, x in values.items()}
