@@ -1,6 +1,9 @@
-"""A fitted predictor gives other levels from the same cases."""
+"""A fitted predictor follows its definition, and gives other levels from the same cases."""
 
 from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import pytest
@@ -16,3 +19,13 @@ def test_another_level_from_the_same_cases() -> None:
     )
     with pytest.raises(ValueError, match="needs at least"):
         fit_sets(p, y).with_coverage(0.999)
+
+
+def test_a_class_is_in_the_set_by_the_definition() -> None:
+    p, y = cases()
+    new, _ = cases(50, seed=1)
+    member = fit_sets(p, y, coverage=0.85).predict(new).member
+    for k in range(4):
+        own = np.sort(1 - p[y == k, k])
+        threshold = own[ceil(Fraction("0.85") * (len(own) + 1)) - 1]
+        np.testing.assert_array_equal(member[:, k], 1 - new[:, k] <= threshold)

@@ -28,6 +28,6 @@ def test_thresholds_are_the_smallest_that_cover_enough(values: list[int], writte
     for s in range(-1, 7):  # p-value above α and score below the threshold are the same thing
         count = sum(scores >= s) + 1
         assert (s <= t) == (Fraction(int(count), len(scores) + 1) > 1 - Fraction(written))
-        assert p_values(scores, np.array(float(s)), None, 1.0, None) == pytest.approx(
+        assert p_values(scores, np.array(float(s)), None) == pytest.approx(
             count / (len(scores) + 1)
         )

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._suggestions import check_choice
 from ..io.atomic import replacing
 from ..io.files import reading
 from ._predictor import EventScores, SetPredictor
 from ._quantiles import as_level
-from ._scores import SCORES
 from ._shapes import Ordinal, Tree
 
 if TYPE_CHECKING:
     from .labels import LabelThresholds
 
-SETS, LABELS = "labelwise sets 2", "labelwise label thresholds 2"
-SETTINGS = ("coverage", "score", "per", "smoothed", "cover", "new_weight", "prevalence")
+SETS, LABELS = "labelwise sets 3", "labelwise label thresholds 2"
+SETTINGS = ("coverage", "per", "cover")
 
 
 def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> Path:
@@ -79,7 +77,6 @@ def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
         "n_groups": [event.n_groups for event in events],
         "n_scores": [len(event.scores) for event in events],
         "inside": np.stack([event.inside for event in events]),
-        "used_by": np.stack([event.used_by for event in events]),
         "scores": np.concatenate([event.scores for event in events]),
         "weights": None,
     }
@@ -93,11 +90,10 @@ def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
 
 def _predictor_from(values: dict[str, Any]) -> SetPredictor:
     as_level(values["coverage"])
-    check_choice(values["score"], "score", SCORES)
-    inside, used_by, scores = values["inside"], values["used_by"], values["scores"]
+    inside, scores = values["inside"], values["scores"]
     shape = (len(values["event_names"]), len(values["class_names"]))
-    fits = inside.shape == used_by.shape == shape and sum(values["n_scores"]) == len(scores)
-    if not fits or not used_by.any(axis=0).all() or np.isnan(scores).any():
+    fits = inside.shape == shape and sum(values["n_scores"]) == len(scores)
+    if not fits or not inside.any(axis=0).all() or np.isnan(scores).any():
         raise ValueError("it is damaged: scores, events and classes do not fit each other")
     ends = np.cumsum(values["n_scores"])[:-1]
     weights: list[Any] = [None] * len(inside)
@@ -107,7 +103,6 @@ def _predictor_from(values: dict[str, Any]) -> SetPredictor:
         EventScores,
         values["event_names"],
         inside,
-        used_by,
         np.split(scores, ends),
         weights,
         values["n_cases"],
