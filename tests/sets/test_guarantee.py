@@ -129,8 +129,8 @@ def test_a_random_case_and_all_cases_of_a_new_group_are_covered() -> None:
     )  # ignoring groups covers whole groups too rarely: the test can fail
 
 
-@pytest.mark.parametrize("method", ["risk_control", "learn_then_test"])
-def test_misses_and_false_alarms_stay_below_their_rates(method: str) -> None:
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_misses_and_false_alarms_stay_below_their_rates(confidence: float | None) -> None:
     rng = np.random.default_rng(7)
     missed, alarms = [], []
     for _ in range(300):
@@ -141,14 +141,14 @@ def test_misses_and_false_alarms_stay_below_their_rates(method: str) -> None:
             np.repeat(y, 2, axis=1),
             miss_rate=0.1,
             false_alarm_rate=0.2,
-            method=method,
+            confidence=confidence,
         )
         big = rng.normal(size=4000)
         present, absent = (1 / (1 + np.exp(-(sign + big))) for sign in (1, -1))
         missed.append((present < labels.lower[0]).mean())
         alarms.append((absent >= labels.upper[0]).mean())
     for found, rate in ((missed, 0.1), (alarms, 0.2)):
-        if method == "risk_control":
+        if confidence is None:
             assert np.mean(found) < rate + 4 * np.std(found) / sqrt(len(found))
             assert np.mean(found) > rate - 0.03  # and not far below
         else:

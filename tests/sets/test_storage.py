@@ -25,23 +25,16 @@ def fitted() -> dict[str, Any]:
         ),
         "groups": fit_sets(q, y, groups=code),
         "whole": fit_sets(q, y, groups=code, cover="group", per="marginal"),
-        "tree": fit_sets(
-            q,
-            y,
-            shape=lw.events.tree({"mole": ["nevus", "lentigo"], "other": ["melanoma", "angioma"]}),
-            max_nodes=2,
-        ),
     }
 
 
-@pytest.mark.parametrize("which", ["class", "pool", "groups", "whole", "tree"])
+@pytest.mark.parametrize("which", ["class", "pool", "groups", "whole"])
 def test_saved_sets_are_the_same(which: str, tmp_path: Path) -> None:
     sets = fitted()[which]
     again = load_sets(sets.save(tmp_path / "sets.npz"))
     p, _ = cases(50, seed=3)
     a, b = sets.predict(p), again.predict(p)
     np.testing.assert_array_equal(a.member, b.member)
-    assert a.nodes == b.nodes
     assert repr(sets) == repr(again)
     assert sets.guarantee == again.guarantee
 
@@ -50,7 +43,7 @@ def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
     p, y = cases()
     for labels in (
         fit_labels(ensemble(p), y),
-        fit_labels(ensemble(p), y, method="learn_then_test", confidence=0.9),
+        fit_labels(ensemble(p), y, confidence=0.9),
     ):
         again = load_sets(labels.save(tmp_path / "labels.npz"))
         assert repr(labels) == repr(again)

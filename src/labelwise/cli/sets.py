@@ -82,7 +82,6 @@ def command() -> None:
         "average."
     ),
 )
-@click.option("--family-wise", is_flag=True, help="Likewise: for all labels at once.")
 def fit(
     predictions: Given,
     output: Path,
@@ -109,14 +108,10 @@ def fit(
         )
     if cover is not None and stored.groups is None:
         raise ValueError("--cover needs `groups` in the file: which cases belong together")
-    rates = {
-        key: options.pop(key)
-        for key in ("miss_rate", "false_alarm_rate", "confidence", "family_wise")
-    }
+    rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence")}
     fitted: Any
     if stored.multilabel:
-        method = "risk_control" if rates["confidence"] is None else "learn_then_test"
-        fitted = fit_labels(stored, stored.y_true, groups=stored.groups, method=method, **rates)
+        fitted = fit_labels(stored, stored.y_true, groups=stored.groups, **rates)
     else:
         fitted = fit_sets(
             stored,

@@ -192,7 +192,7 @@ def _law_is_known(fitted: SetPredictor, event: EventScores) -> bool:
     theirs.
     """
     return (
-        event.weights is None and fitted.shape is None and not (fitted.shared & event.inside).any()
+        event.weights is None and fitted.order is None and not (fitted.shared & event.inside).any()
     )
 
 

@@ -16,7 +16,7 @@ from ..events import Events, as_events
 from ._input import calibration_cases, codes_of
 from ._predictor import EventScores, SetPredictor
 from ._quantiles import as_level, fewest_cases
-from ._shapes import as_shape
+from ._shapes import order_of
 
 PER = ("class", "marginal")
 Pool = tuple[str, np.ndarray]
@@ -32,7 +32,6 @@ def fit_sets(
     groups: Any = None,
     cover: str = "case",
     shape: Events | None = None,
-    max_nodes: int = 1,
 ) -> SetPredictor:
     r"""Fit prediction sets that contain the true class with a guaranteed probability (split
     conformal prediction).
@@ -71,10 +70,7 @@ def fit_sets(
         With ``groups``: a random case of a new group (every group counts the same), or all cases of
         a new group at once.
     shape : Events, optional
-        ``lw.events.ordinal(...)``: sets without gaps; ``lw.events.tree(...)``: the classes of at
-        most ``max_nodes`` nodes.
-    max_nodes : int
-        With a tree.
+        ``lw.events.ordinal(...)``, for ordered classes: sets without gaps.
 
     Returns
     -------
@@ -114,7 +110,7 @@ def fit_sets(
         float(coverage),
         kind,
         None if code is None else cover,
-        as_shape(shape, max_nodes, names),
+        order_of(shape, names),
     )
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from .._frames import same_rows
 from .._tables import SHOWN, Shown, Summary, some
 from ._input import check_classes, one_class_each
-from ._quantiles import as_level, conformal_threshold, p_values
+from ._quantiles import as_level, conformal_threshold
 from ._result import PredictionSets
-from ._shapes import Ordinal, Tree
+from ._shapes import without_gaps
 
 if TYPE_CHECKING:
     from ._evaluation import SetEvaluation
@@ -52,7 +52,8 @@ class SetPredictor(Shown):
     """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new
     group.
     """
-    shape: Ordinal | Tree | None = None
+    order: np.ndarray | None = None
+    """Of ordered classes: their positions from lowest to highest; sets then have no gaps."""
 
     @cached_property
     def thresholds(self) -> np.ndarray:
@@ -88,13 +89,6 @@ class SetPredictor(Shown):
         check_enough(self.events, level, self.class_names, groups=self.cover is not None)
         return replace(self, coverage=float(coverage))
 
-    def p_values(self, q: Any) -> np.ndarray:
-        """The conformal p-value of each class, (..., K): how many calibration cases (of its events)
-        are at least as strange. P(p-value of the true class ≤ α) ≤ α.
-        """
-        p = self._probabilities(q)
-        return self._p_values(-p.reshape(-1, p.shape[-1])).reshape(p.shape)
-
     def predict(self, q: Any) -> PredictionSets:
         """The prediction set of each case.
 
@@ -104,12 +98,10 @@ class SetPredictor(Shown):
             Of the classes the thresholds were fitted for, from the same model.
         """
         p = self._probabilities(q)
-        scores = -p.reshape(-1, p.shape[-1])
-        member = scores <= self.thresholds
-        nodes = None
-        if self.shape is not None:
-            member, nodes = self.shape.fill(member, self._p_values(scores))
-        return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee, nodes)
+        member = -p.reshape(-1, p.shape[-1]) <= self.thresholds
+        if self.order is not None:
+            member = without_gaps(member, self.order)
+        return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee)
 
     def evaluate(
         self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95
@@ -146,14 +138,6 @@ class SetPredictor(Shown):
         p, names = one_class_each(q, "q")
         check_classes(p, names, self.class_names)
         return p
-
-    def _p_values(self, scores: np.ndarray) -> np.ndarray:
-        found = np.zeros(scores.shape)
-        for event in self.events:
-            k = event.inside
-            values = p_values(event.scores, scores[:, k], event.weights)
-            found[:, k] = np.maximum(found[:, k], values)
-        return found
 
     def _summary(self) -> Summary:
         header = ["guarantee for", "classes", "cases", "groups", "in the set if"]

@@ -1,5 +1,5 @@
-"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, p-values, and how many
-cases a guarantee needs.
+"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, and how many cases a
+guarantee needs.
 
 Scores are nonconformity scores: high is strange. A class belongs to the set if its score is at most
 the threshold.
@@ -63,17 +63,6 @@ def conformal_threshold(
         np.searchsorted(sums, float(level) * total - len(sums) * np.finfo(float).eps * total)
     )
     return float(scores[place]) if place < len(scores) else inf
-
-
-def p_values(scores: np.ndarray, new: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    r"""Conformal p-values of ``new`` scores, given sorted calibration scores.
-
-    .. math:: p = \frac{\sum_{s_i \ge s} w_i + 1}{\sum_i w_i + 1}
-    """
-    each = np.ones(len(scores)) if weights is None else weights
-    tail = np.append(np.cumsum(each[::-1])[::-1], 0.0)  # tail[i]: weight of the scores from i on
-    at_least = tail[np.searchsorted(scores, new, side="left")]
-    return np.asarray((at_least + 1) / (tail[0] + 1))
 
 
 def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:

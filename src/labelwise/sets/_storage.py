@@ -13,12 +13,11 @@ from ..io.atomic import replacing
 from ..io.files import reading
 from ._predictor import EventScores, SetPredictor
 from ._quantiles import as_level
-from ._shapes import Ordinal, Tree
 
 if TYPE_CHECKING:
     from .labels import LabelThresholds
 
-SETS, LABELS = "labelwise sets 3", "labelwise label thresholds 2"
+SETS, LABELS = "labelwise sets 3", "labelwise label thresholds 3"
 SETTINGS = ("coverage", "per", "cover")
 
 
@@ -83,8 +82,8 @@ def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
     weights = [event.weights for event in events if event.weights is not None]
     if weights:
         values["weights"] = np.concatenate(weights)
-    if fitted.shape is not None:
-        values |= vars(fitted.shape)
+    if fitted.order is not None:
+        values["order"] = fitted.order
     return write_values(path, SETS, values)
 
 
@@ -109,12 +108,4 @@ def _predictor_from(values: dict[str, Any]) -> SetPredictor:
         values["n_groups"],
     )
     settings = {key: values[key] for key in SETTINGS}
-    return SetPredictor(tuple(events), values["class_names"], **settings, shape=_shape_from(values))
-
-
-def _shape_from(values: dict[str, Any]) -> Ordinal | Tree | None:
-    if "order" in values:
-        return Ordinal(values["order"])
-    if "nodes" in values:
-        return Tree(tuple(values["node_names"]), values["nodes"], values["max_nodes"])
-    return None
+    return SetPredictor(tuple(events), values["class_names"], **settings, order=values.get("order"))
