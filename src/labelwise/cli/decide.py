@@ -22,6 +22,9 @@ from ._output import (
 )
 from ._paths import InputPath, OutputPath
 
+EXPLAINED = 5
+"""Number of costliest cases to explain."""
+
 if TYPE_CHECKING:
     from ..decisions.costs import Task
 
@@ -45,16 +48,12 @@ if TYPE_CHECKING:
     type=OutputPath(allow_dash=True),
     help="Write the decisions as .csv; - for standard output.",
 )
-@click.option(
-    "--show", type=click.IntRange(0), default=5, help="Number of costliest cases to explain."
-)
 @json_option()
 def command(
     predictions: Given,
     costs_file: Path,
     task: Task | None,
     output: Path | None,
-    show: int,
     as_json: bool,
 ) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
@@ -109,9 +108,8 @@ def command(
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     per_answer = plan.value_of_label if task == "multiclass" else plan.value_of_label.sum(-1)
-    worst = np.lexsort((-per_answer, -per_case))[
-        :show
-    ]  # asked cases often cost the same: first those where the answer saves most
+    # asked cases often cost the same: first those where the answer saves most
+    worst = np.lexsort((-per_answer, -per_case))[:EXPLAINED]
     if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
         return
     story = None if stored.y_true is None else plan.summary(stored.y_true, groups=stored.groups)
