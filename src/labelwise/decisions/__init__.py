@@ -9,7 +9,7 @@ from .costs import Costs
 from .policy import BreakEven, Decisions, decide
 from .problem import ABSTAIN, ASK
 from .summary import ClassCalls, DecisionSummary
-from .thresholds import ClassThresholds, Threshold, choose_threshold
+from .thresholds import Threshold, choose_threshold
 
 __all__ = [
     "ABSTAIN",
@@ -17,7 +17,6 @@ __all__ = [
     "Acquisition",
     "BreakEven",
     "ClassCalls",
-    "ClassThresholds",
     "Costs",
     "DecisionSummary",
     "Decisions",

@@ -5,7 +5,7 @@ confidence intervals.
 from __future__ import annotations
 
 from .._resampling import Estimate
-from .classes import ByClass, ClassMeans, by_class, epistemic_share
+from .classes import ByClass, ClassMeans, by_class
 from .correlation import RankAgreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .ensemble_health import EnsembleCheck, check_ensemble
@@ -36,7 +36,6 @@ __all__ = [
     "clustered_mean",
     "compare_detection",
     "detection_scores",
-    "epistemic_share",
     "log_loss",
     "rank_agreement",
     "ranking_scores",

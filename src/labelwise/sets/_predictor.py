@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -80,14 +80,6 @@ class SetPredictor(Shown):
         from ._guarantee import guarantee
 
         return guarantee(self)
-
-    def with_coverage(self, coverage: float) -> SetPredictor:
-        """The same calibration cases at another level."""
-        from ._fit import check_enough
-
-        level = as_level(coverage)
-        check_enough(self.events, level, self.class_names, groups=self.cover is not None)
-        return replace(self, coverage=float(coverage))
 
     def predict(self, q: Any) -> PredictionSets:
         """The prediction set of each case.
