@@ -180,7 +180,7 @@ def test_scores_are_matched_by_their_own_index() -> None:
     expected = lw.evaluation.rejection_curve(SCORE, correct=CORRECT, groups=GROUPS, **BOOTSTRAP)
     np.testing.assert_array_equal(curve.value, expected.value)
     np.testing.assert_array_equal(curve.band.low, expected.band.low)
-    assert float(lw.evaluation.rank_agreement(score, series(SCORE)).spearman) == 1
+    assert float(lw.evaluation.rank_agreement(score, series(SCORE))) == 1
     inside, outside = score[CORRECT], score[~CORRECT]
     found = lw.evaluation.compare_detection(
         inside, outside, series(SCORE)[CORRECT[ORDER]], series(SCORE)[~CORRECT[ORDER]]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._resampling import Estimate
 from .classes import ByClass, ClassMeans, by_class
-from .correlation import RankAgreement, rank_agreement
+from .correlation import rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .ensemble_health import EnsembleCheck, check_ensemble
 from .evidence import vacuity
@@ -26,7 +26,6 @@ __all__ = [
     "EnsembleCheck",
     "Estimate",
     "Finding",
-    "RankAgreement",
     "RejectionCurve",
     "UncertaintyIntervals",
     "bootstrap_uncertainty",

@@ -305,7 +305,7 @@ def _agreement(
         for i, j in combinations(range(len(columns)), 2):
             value = nan
             if len(index) > 1:
-                value = float(rank_agreement(columns[i], columns[j]).spearman.value)
+                value = float(rank_agreement(columns[i], columns[j]).value)
             table[i, j] = table[j, i] = value
         found[part] = table.tolist()
     return found
