@@ -109,12 +109,6 @@ FUNCTIONS = {
     "likely": lambda q, s, c: (
         lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
     ),
-    "curves by class": lambda q, s, c: {
-        name: curve.value
-        for name, curve in lw.evaluation.rejection_curves_by_class(
-            lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)
-        ).items()
-    },
     "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(
         q, over="instances", groups=s(GROUPS), **BOOTSTRAP
     ),
@@ -145,9 +139,6 @@ FUNCTIONS = {
     ),
     "summary": lambda q, s, c: str(
         lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS))
-    ),
-    "policies": lambda q, s, c: str(
-        lw.decisions.evaluate_policy(lw.decisions.decide(q, costs(), task="multiclass"), s(LABELS))
     ),
     "plan": lambda q, s, c: (
         lw.decisions.decide(q, costs(), task="multiclass")
@@ -189,7 +180,7 @@ def test_scores_are_matched_by_their_own_index() -> None:
     expected = lw.evaluation.rejection_curve(SCORE, correct=CORRECT, groups=GROUPS, **BOOTSTRAP)
     np.testing.assert_array_equal(curve.value, expected.value)
     np.testing.assert_array_equal(curve.band.low, expected.band.low)
-    assert float(lw.evaluation.rank_agreement(score, series(SCORE)).spearman) == 1
+    assert float(lw.evaluation.rank_agreement(score, series(SCORE))) == 1
     inside, outside = score[CORRECT], score[~CORRECT]
     found = lw.evaluation.compare_detection(
         inside, outside, series(SCORE)[CORRECT[ORDER]], series(SCORE)[~CORRECT[ORDER]]

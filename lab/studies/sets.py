@@ -29,7 +29,7 @@ from scipy.stats import betabinom, kstest, norm
 from sets_page import page
 
 import labelwise as lw
-from labelwise.sets import cluster_classes, fit_sets
+from labelwise.sets import fit_sets
 from labelwise_lab.paper.prediction_files import read_predictions
 
 HERE = Path(__file__).resolve().parent
@@ -53,36 +53,22 @@ def simulate(trials: int) -> list[dict[str, Any]]:
     rows = []
     for n in (20, 100, 1000):
         for design in ("balanced", "imbalanced"):
-            for score, ties, smoothed in (
-                ("lac", False, False),
-                ("lac", True, False),
-                ("lac", True, True),
-                ("aps", False, False),
-                ("aps", False, True),
-            ):
-                row = {"n": n, "design": design, "score": score, "ties": ties, "smoothed": smoothed}
+            for ties in (False, True):
+                row = {"n": n, "design": design, "ties": ties}
                 rows.append(row | simulated(row, trials if n < 1000 else max(trials // 5, 20), 0))
     return rows
 
 
 def simulated(row: dict[str, Any], runs: int, seed: int) -> dict[str, Any]:
     """One row: coverage of new cases of each class, over calibrations."""
-    n, smoothed, digits = row["n"], row["smoothed"], 1 if row["ties"] else None
+    n, digits = row["n"], 1 if row["ties"] else None
     sizes = (n, n, n) if row["design"] == "balanced" else (10 * n, 3 * n, n)
-    rng = np.random.default_rng([n, sizes[0], row["ties"], smoothed, row["score"] == "aps", seed])
+    rng = np.random.default_rng([n, sizes[0], row["ties"], 0, 0, seed])
     hits = np.empty((runs, 3), int)
     y, new = np.repeat([0, 1, 2], sizes), np.repeat([0, 1, 2], NEW)
     for t in range(runs):
-        given = {"rng": t} if smoothed else {}
-        sets = fit_sets(
-            classes_of(y, digits, rng),
-            y,
-            coverage=LEVEL,
-            score=row["score"],
-            smoothed=smoothed,
-            **given,
-        )
-        member = sets.predict(classes_of(new, digits, rng), **given).member
+        sets = fit_sets(classes_of(y, digits, rng), y, coverage=LEVEL)
+        member = sets.predict(classes_of(new, digits, rng)).member
         hits[t] = member[np.arange(len(new)), new].reshape(3, NEW).sum(axis=1)
     return laws(hits, sizes, rng)
 
@@ -91,16 +77,13 @@ def confirm(runs: int) -> list[dict[str, Any]]:
     """The two rows that looked wrong in a first run, once more with other random numbers and more
     calibrations.
     """
-    rows = [
-        {"n": n, "design": "imbalanced", "score": "lac", "ties": False, "smoothed": False}
-        for n in (20, 100)
-    ]
+    rows = [{"n": n, "design": "imbalanced", "ties": False} for n in (20, 100)]
     return [row | simulated(row, runs, 1) for row in rows]
 
 
 def laws(hits: np.ndarray, sizes: tuple[int, ...], rng: np.random.Generator) -> dict[str, Any]:
-    """Mean coverage of the worst class with its band (for 30 rows of 3 classes at once), and the
-    test of the beta-binomial law.
+    """Mean coverage of the worst class with its band (for up to 30 rows of 3 classes at once), and
+    the test of the beta-binomial law.
     """
     runs = len(hits)
     mean, error = hits.mean(axis=0) / NEW, hits.std(axis=0, ddof=1) / NEW / np.sqrt(runs)
@@ -191,27 +174,18 @@ def real(data: Path) -> Iterator[tuple[str, lw.Ensemble, np.ndarray]]:
 
 
 def methods(
-    p: np.ndarray, y: np.ndarray, cal: np.ndarray, level: float, ordinal: bool, seed: int
+    p: np.ndarray, y: np.ndarray, cal: np.ndarray, level: float, ordinal: bool
 ) -> dict[str, Any]:
     """Fitted sets by name."""
     common: dict[str, Any] = {"coverage": level}
     found = {
-        "marginal, lac": fit_sets(p[cal], y[cal], per="marginal", **common),
-        "marginal, aps": fit_sets(p[cal], y[cal], per="marginal", score="aps", **common),
-        "class, lac": fit_sets(p[cal], y[cal], **common),
-        "class, aps": fit_sets(p[cal], y[cal], score="aps", **common),
-        "class, aps, smoothed": fit_sets(
-            p[cal], y[cal], score="aps", smoothed=True, rng=seed, **common
-        ),
-        "class, lac, smoothed": fit_sets(p[cal], y[cal], smoothed=True, rng=seed, **common),
+        "marginal": fit_sets(p[cal], y[cal], per="marginal", **common),
+        "class": fit_sets(p[cal], y[cal], **common),
     }
     if ordinal:
-        found["class, lac, no gaps"] = fit_sets(
+        found["class, no gaps"] = fit_sets(
             p[cal], y[cal], shape=lw.events.ordinal(p.shape[1]), **common
         )
-    half = np.random.default_rng(seed).random(len(cal)) < 0.5
-    clusters = cluster_classes(p[cal[half]], y[cal[half]], n_clusters=2, coverage=level, rng=seed)
-    found["two clusters, lac"] = fit_sets(p[cal[~half]], y[cal[~half]], per=clusters, **common)
     return found
 
 
@@ -227,8 +201,8 @@ def splits(name: str, q: lw.Ensemble, y: np.ndarray, n_splits: int) -> dict[str,
         order = np.random.default_rng(s).permutation(len(y))
         cal, new = order[: len(y) // 2], order[len(y) // 2 :]
         made = {
-            method: fitted.predict(p[new], **({"rng": s} if fitted.smoothed else {})).member
-            for method, fitted in methods(p, y, cal, level, name == "RetinaMNIST", s).items()
+            method: fitted.predict(p[new]).member
+            for method, fitted in methods(p, y, cal, level, name == "RetinaMNIST").items()
         }
         made |= with_uncertainty(p, sd, y, cal, new, level)
         for method, member in made.items():

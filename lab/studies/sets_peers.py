@@ -35,13 +35,11 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 """From calibration probabilities, true classes, new probabilities and coverage to sets."""
 
 
-def ours(per: str, score: str) -> Fit:
-    return lambda p, y, new, level: (
-        fit_sets(p, y, per=per, score=score, coverage=level).predict(new).member
-    )
+def ours(per: str) -> Fit:
+    return lambda p, y, new, level: fit_sets(p, y, per=per, coverage=level).predict(new).member
 
 
-def mapie(score: str) -> Fit:
+def mapie() -> Fit:
     from mapie.classification import SplitConformalClassifier
     from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -64,10 +62,9 @@ def mapie(score: str) -> Fit:
         model = Given()
         model.classes_ = np.arange(p.shape[1])
         fitted = SplitConformalClassifier(
-            model, confidence_level=level, conformity_score=score, prefit=True
+            model, confidence_level=level, conformity_score="lac", prefit=True
         ).conformalize(p, y)
-        extra = {"include_last_label": True} if score == "aps" else {}
-        return np.asarray(fitted.predict_set(new, conformity_score_params=extra)[1][:, :, 0])
+        return np.asarray(fitted.predict_set(new)[1][:, :, 0])
 
     return run
 
@@ -105,8 +102,7 @@ def puncc(name: str) -> Fit:
 
     def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
         made = getattr(classification, name)
-        extra = {"rand": False} if name == "APS" else {}
-        fitted = made(Given(None, is_trained=True), train=False, **extra)
+        fitted = made(Given(None, is_trained=True), train=False)
         fitted.fit(X_calib=p, y_calib=y)
         sets = fitted.predict(new, alpha=round(1 - level, 9))[1]
         sets = sets[0] if len(sets) != len(new) else sets
@@ -118,19 +114,15 @@ def puncc(name: str) -> Fit:
     return run
 
 
-def torchcp(per: str, score: str) -> Fit:
+def torchcp(per: str) -> Fit:
     for name in ("torchsort", "torchcp.graph", "torchcp.llm"):
         sys.modules.setdefault(name, MagicMock())
     import torch
     from torchcp.classification.predictor import ClassConditionalPredictor, SplitPredictor
-    from torchcp.classification.score import APS, LAC
+    from torchcp.classification.score import LAC
 
     torch.set_default_dtype(torch.float64)
-    function = (
-        LAC(score_type="identity")
-        if score == "lac"
-        else APS(score_type="identity", randomized=False)
-    )
+    function = LAC(score_type="identity")
 
     def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
         made = (ClassConditionalPredictor if per == "class" else SplitPredictor)(
@@ -142,24 +134,18 @@ def torchcp(per: str, score: str) -> Fit:
     return run
 
 
-PEERS: dict[tuple[str, str], dict[str, Callable[[], Fit]]] = {
-    ("marginal", "lac"): {
-        "MAPIE": lambda: mapie("lac"),
+PEERS: dict[str, dict[str, Callable[[], Fit]]] = {
+    "marginal": {
+        "MAPIE": mapie,
         "crepes": lambda: crepes("marginal"),
         "puncc": lambda: puncc("LAC"),
-        "TorchCP": lambda: torchcp("marginal", "lac"),
+        "TorchCP": lambda: torchcp("marginal"),
     },
-    ("class", "lac"): {
+    "class": {
         "crepes": lambda: crepes("class"),
         "puncc": lambda: puncc("ClasswiseLAC"),
-        "TorchCP": lambda: torchcp("class", "lac"),
+        "TorchCP": lambda: torchcp("class"),
     },
-    ("marginal", "aps"): {
-        "MAPIE": lambda: mapie("aps"),
-        "puncc": lambda: puncc("APS"),
-        "TorchCP": lambda: torchcp("marginal", "aps"),
-    },
-    ("class", "aps"): {"TorchCP": lambda: torchcp("class", "aps")},
 }
 PACKAGES = {"MAPIE": "mapie", "crepes": "crepes", "puncc": "puncc", "TorchCP": "torchcp"}
 
@@ -170,7 +156,7 @@ def compare(splits: int) -> dict[str, Any]:
     p, y = np.asarray(lw.Ensemble(fashion.probs).mean(), float), fashion.y_true
     p = p / p.sum(axis=1, keepdims=True)
     rows, missing = [], {}
-    for (per, score), peers in PEERS.items():
+    for per, peers in PEERS.items():
         for peer, make in peers.items():
             try:
                 run = make()
@@ -181,10 +167,9 @@ def compare(splits: int) -> dict[str, Any]:
                 rows.append(
                     {
                         "per": per,
-                        "score": score,
                         "peer": peer,
                         "level": level,
-                        **paired(ours(per, score), run, p, y, level, splits),
+                        **paired(ours(per), run, p, y, level, splits),
                     }
                 )
     return {
@@ -230,18 +215,8 @@ NOTES = (
         "They differ by one rank where (n + 1)(1 − coverage) is an integer; both are valid, its "
         "sets are larger."
     ),
-    (
-        "MAPIE has no sets per class. Its APS subtracts a random part of the true class's "
-        "probability at calibration only: another definition."
-    ),
-    (
-        "puncc's APS without randomization adds the class after the threshold to every set: valid, "
-        "one class more."
-    ),
-    (
-        "TorchCP keeps thresholds per class in torch's default type. With float32, its APS sets "
-        "per class differ (scores crowd near 1); here the default is set to float64."
-    ),
+    "MAPIE has no sets per class.",
+    "TorchCP keeps thresholds per class in torch's default type; here that is set to float64.",
 )
 
 
@@ -269,7 +244,6 @@ def page(result: dict[str, Any]) -> str:
         table(
             [
                 "per",
-                "score",
                 "library",
                 "coverage",
                 "cases",
@@ -281,7 +255,6 @@ def page(result: dict[str, Any]) -> str:
             [
                 [
                     r["per"],
-                    r["score"],
                     r["peer"],
                     f"{r['level']:g}",
                     f"{r['cases']:,}",

@@ -86,7 +86,7 @@ def entanglement(q: lw.Ensemble, y: np.ndarray) -> dict[str, Any]:
         ).sum()
         shares[str(t)] = short(v.aleatoric.sum() / v.total.sum())
     return {
-        "spearman": short(rank_agreement(u.aleatoric, u.epistemic).spearman),
+        "spearman": short(rank_agreement(u.aleatoric, u.epistemic)),
         "wrong": int(wrong.sum()),
         "wrong and agreed": int((wrong & alike).sum()),
         "wrong with EU below the median": int((wrong & low).sum()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from labelwise_lab.statistics import bootstrap_error, group_codes, t_quantile
+from labelwise_lab.statistics import bootstrap_error, group_codes, mean_over_runs, t_quantile
 
 
 def test_t_quantile_is_scipys() -> None:
@@ -26,3 +26,11 @@ def test_group_codes() -> None:
     assert group_codes(None, 3)[1] == 3
     code, n = group_codes(["b", "a", "b"], 3)
     assert (code.tolist(), n) == ([1, 0, 1], 2)
+
+
+def test_t_interval_over_runs_is_scipys() -> None:
+    runs = np.random.default_rng(0).normal(size=(5, 3))
+    mean = mean_over_runs(runs, 0.9)
+    low, high = stats.t.interval(0.9, 4, runs.mean(0), stats.sem(runs, axis=0))
+    np.testing.assert_allclose(mean.low, low)
+    np.testing.assert_allclose(mean.high, high)

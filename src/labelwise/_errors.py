@@ -14,7 +14,7 @@ __all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 PYTHON_FIXES: Mapping[str, str] = {
     "accumulator_names": "Pass `class_names` to the Accumulator",
     "accumulator_order": "Give both Accumulators the predictions in one order",
-    "batch": "Use batch='top' or batch='diverse'",
+    "batch": "Use batch='top'",
     "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
     "class_axis_first": (
         "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`"
@@ -56,7 +56,6 @@ PYTHON_FIXES: Mapping[str, str] = {
     "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else "
     "drop it: df.drop(columns={column!r}). "
     "If it is a class, give all names as `class_names`",
-    "no_seed": "Leave out `rng`, or fit them with smoothed=True",
     "normalize": (
         "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class "
         "is left out, add it"
@@ -92,7 +91,6 @@ PYTHON_FIXES: Mapping[str, str] = {
     "class names: "
     "class_names=['no', 'yes']; for one member of labels that may occur together, use "
     "multilabel=True",
-    "seed": "Pass `rng`, a seed such as 0",
     "sigmoid_taken": "If labels may occur together, use lw.MultiLabelEnsemble(np.stack([model(x) "
     "for model in models])). If they are logits "
     "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",

@@ -57,7 +57,6 @@ def test_pair_statistics_are_unbiased_exactly(n_votes, p, mean):
         (np.zeros((5, 2), int), {"annotators": ["x"]}, "at least 2 different names"),
         (np.array([["a", "d"]] * 5), {"annotators": ["x", "y"]}, "unknown class 'd'"),
         (np.full((5, 3), 2), {"groups": [1] * 5}, "at least 2 groups"),
-        (np.full((5, 3), 2), {"loss": "zero_one"}, "`loss` must be"),
     ],
 )
 def test_friendly_errors(votes, options, words):

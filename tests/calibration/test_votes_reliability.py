@@ -1,6 +1,4 @@
-"""Claims of uncertainty against people's votes: confirmed where true, and judged by bounds under
-log loss.
-"""
+"""Claims of uncertainty against people's votes: confirmed where true."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ import pytest
 
 import labelwise as lw
 from labelwise.calibration import vote_reliability
-from labelwise.calibration.votes_reliability import entropy_bounds
 from vote_cases import predictions, voted
 
 
@@ -58,31 +55,6 @@ def test_events_add_their_votes():
         )
     with pytest.raises(ValueError, match="must not be conditional"):
         vote_reliability(q, votes, events=lw.events.one_vs_one(3))
-
-
-def test_bounds_of_the_entropy_hold_for_single_values_and_mixtures():
-    p = np.concatenate([np.geomspace(1e-300, 0.5, 2000), np.linspace(1e-4, 0.5, 5000)])
-    h = -(p * np.log2(p) + np.log1p(-p) * (1 - p) / np.log(2))
-    low, high = entropy_bounds(p * (1 - p))
-    assert np.all(low <= h * (1 + 1e-12))
-    assert np.all(h <= high * (1 + 1e-12))
-    rng = np.random.default_rng(5)
-    for _ in range(200):
-        of = rng.choice(len(p), size=rng.integers(2, 20))
-        low, high = entropy_bounds(np.mean(p[of] * (1 - p[of])))
-        assert low <= h[of].mean() <= high
-
-
-def test_claims_under_log_loss_are_judged_by_bounds():
-    rng = np.random.default_rng(6)
-    q = predictions(rng, 2000)
-    votes = voted(rng, q, 3)
-    found = vote_reliability(q, votes, "log")
-    np.testing.assert_allclose(found.claimed, lw.decompose(q).aleatoric.mean(axis=0))
-    assert found.verdict == ("possible",) * 3
-    for scale, verdict in ((6.0, "too low"), (0.01, "too high")):
-        other = lw.Ensemble.from_logits(scale * np.log(q.probs))
-        assert vote_reliability(other, votes, "log").verdict == (verdict,) * 3
 
 
 def test_nothing_claimed_and_nothing_observed():

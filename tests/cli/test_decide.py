@@ -55,7 +55,6 @@ def test_it_tells_what_the_decisions_change(preds) -> None:
     assert str(plan.summary(y)) in output
     assert plan.summary(y).cost_sentence() in output
     assert f"Asking pays below {plan.break_even.some_case:.3g}" in output
-    assert str(lw.decisions.evaluate_policy(plan, y)) in output
 
 
 def test_numbers_for_programs(preds) -> None:
@@ -63,7 +62,7 @@ def test_numbers_for_programs(preds) -> None:
     found = json.loads(run(preds, "--json").stdout)
     assert found["expected_cost"] == pytest.approx(plan.expected_cost.mean())
     assert sum(found["actions"].values()) == 80
-    assert set(found["realized"]) >= {"decide", "argmax", "oracle"}
+    assert found["realized_cost"] == pytest.approx(plan.summary(y).cost_after)
     assert found["break_even"]["some_case"] == pytest.approx(plan.value_of_label.max())
     excess = plan.summary(y).excess
     assert found["realized_minus_expected"] == pytest.approx(
@@ -103,9 +102,9 @@ def test_costliest_cases_with_equal_costs_are_ordered_by_the_value_of_the_label(
     plan, _ = plan_of(preds)
     assert np.sum(plan.expected_cost == 0.5) > 5  # all asked cases cost the price of asking
     expected = sorted(range(80), key=lambda i: (-plan.expected_cost[i], -plan.value_of_label[i]))[
-        :4
+        :5
     ]
-    shown = list(json.loads(run(preds, "--show", 4, "--json").stdout)["explanations"])
+    shown = list(json.loads(run(preds, "--json").stdout)["explanations"])
     assert shown == [f"case {i}" for i in expected]
 
 

@@ -74,15 +74,9 @@ ROWS: list[Row] = [
         "batch",
         {"class_names": NAMES},
         lambda: acquire(POOL, budget=2, label="cat", batch="balanced"),
-        (
-            "a balanced batch takes turns between classes, and `label` asks for one. Use "
-            "batch='top' or batch='diverse'"
-        ),
+        ("a balanced batch takes turns between classes, and `label` asks for one. Use batch='top'"),
         ["acquire", "p.npz", "--budget", "2", "--label", "cat", "--batch", "balanced"],
-        (
-            "a balanced batch takes turns between classes, and `label` asks for one. Use --batch "
-            "top or --batch diverse"
-        ),
+        ("a balanced batch takes turns between classes, and `label` asks for one. Use --batch top"),
     ),
     (
         "class_axis",
@@ -311,17 +305,6 @@ ROWS: list[Row] = [
         "Use --task multiclass",
     ),
     (
-        "no_seed",
-        {"class_names": NAMES},
-        lambda: fit().predict(POOL, rng=0),
-        (
-            "a random seed is for smoothed sets; these are not random. Leave out `rng`, or fit "
-            "them with smoothed=True"
-        ),
-        ["sets", "evaluate", "p.npz", "--sets", "sets.npz", "--seed", "0"],
-        "a random seed is for smoothed sets; these are not random. Leave out --seed",
-    ),
-    (
         "normalize",
         {"probs": 1.01 * SHARES},
         ensemble(1.01 * SHARES),
@@ -454,20 +437,6 @@ ROWS: list[Row] = [
         "If these are (M, N) probabilities of the second of two classes, give both class names: "
         "--class-names no,yes; "
         "for one member of labels that may occur together, use --multilabel",
-    ),
-    (
-        "seed",
-        {"class_names": NAMES},
-        lambda: fit(smoothed=True, rng=0).predict(POOL),
-        (
-            "smoothed sets are random and need a seed, so that results are reproducible. Pass "
-            "`rng`, a seed such as 0"
-        ),
-        ["sets", "evaluate", "p.npz", "--sets", "sets.npz"],
-        (
-            "smoothed sets are random and need a seed, so that results are reproducible. Use "
-            "--seed 0, or another number"
-        ),
     ),
 ]
 

@@ -145,7 +145,6 @@ def test_labels_that_occur_together(folder: Path) -> None:
         "--multilabel",
         "--confidence",
         0.9,
-        "--family-wise",
     ).output
     assert "With confidence 90 %" in output
     assert (

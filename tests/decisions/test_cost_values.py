@@ -104,7 +104,6 @@ def test_what_is_not_named_costs_the_default():
         (lambda: Costs(default=1e308, false_alarm={"mel": 1e308}).problem("multiclass", 2, ("mel", "nv")), "a sum below 1e308"),  # noqa: E501
         (lambda: Costs(default="1"), "`default` must be a number"),
         (lambda: Costs([[0, 1], [1, 0]], default=1), "`default` replaces `matrix`; give one or"),
-        (lambda: Costs.from_dict({}), "The shortest are: default = 1"),
     ],
 )  # fmt: skip
 def test_wrong_defaults_are_refused_with_the_reason(make, message):

@@ -7,8 +7,8 @@ import pytest
 
 import labelwise as lw
 from labelwise._format import number
-from labelwise.decisions import ABSTAIN, ASK, Costs, decide, evaluate_policy
-from labelwise.decisions.outcome import paired_saving
+from labelwise.decisions import ABSTAIN, ASK, Costs, decide
+from labelwise.decisions.realized import paired_saving
 from labelwise.decisions.summary import fewer_missed
 from optional_libraries import optional
 
@@ -29,11 +29,12 @@ def example(n: int = 400, seed: int = 0) -> tuple[lw.Ensemble, np.ndarray]:
 def test_counts_and_costs_are_those_of_the_cases(prices):
     q, y = example()
     plan = decide(q, Costs(default=1, missed={"mel": 20}, **prices), task="multiclass")
-    story, report = plan.summary(y), evaluate_policy(plan, y)
+    story = plan.summary(y)
     likely = q.mean().argmax(axis=1)
-    for calls, action, outcome in (
-        (story.before, likely, report["argmax"]),
-        (story.after, plan.action, report["decide"]),
+    paid = [plan.problem.paid(action, plan.after_answer, y) for action in (likely, plan.action)]
+    for calls, action, costs in (
+        (story.before, likely, paid[0]),
+        (story.after, plan.action, paid[1]),
     ):
         for k in range(3):
             assert calls.called[k] == sum(a == k for a in action)
@@ -49,15 +50,15 @@ def test_counts_and_costs_are_those_of_the_cases(prices):
             assert calls.abstained[k] == sum(
                 a == ABSTAIN and t == k for a, t in zip(action, y, strict=True)
             )
-            assert calls.cost[k] == pytest.approx(outcome.costs[y == k].sum())
+            assert calls.cost[k] == pytest.approx(costs[y == k].sum())
     assert story.cases.tolist() == np.bincount(y, minlength=3).tolist()
-    assert story.cost_before == pytest.approx(report["argmax"].cost)
-    assert story.cost_after == pytest.approx(report["decide"].cost)
-    saved = report["argmax"].costs - report["decide"].costs
-    assert (story.saving.value, story.saving.low, story.saving.high) == pytest.approx(
-        report.saving("argmax")
-    )
+    assert story.cost_before == pytest.approx(paid[0].mean())
+    assert story.cost_after == pytest.approx(paid[1].mean())
+    saved = paid[0] - paid[1]
     most = 20 + prices.get("ask", 0)  # of a missed melanoma
+    assert (story.saving.value, story.saving.low, story.saving.high) == pytest.approx(
+        paired_saving(saved, most, 0.95)
+    )
     of_mel = paired_saving(saved[y == 1], most, 0.95)
     assert (story.saving_by_class.low[1], story.saving_by_class.high[1]) == pytest.approx(
         of_mel[1:]
@@ -193,9 +194,12 @@ def test_per_label():
         story.after.false_alarms.tolist() == ((plan.action == 1) & (hot == 0)).sum(axis=0).tolist()
     )
     assert story.after.asked.tolist() == (plan.action == ASK).sum(axis=0).tolist()
-    report = evaluate_policy(plan, hot)
-    assert story.cost_after == pytest.approx(report["decide"].cost)
-    assert story.saving.value == pytest.approx(report.saving("argmax")[0])
+    paid = [
+        plan.problem.paid(action, plan.after_answer, hot).sum(axis=1).mean()
+        for action in ((p > 0.5).astype(int), plan.action)
+    ]
+    assert story.cost_after == pytest.approx(paid[1])
+    assert story.saving.value == pytest.approx(paid[0] - paid[1])
     assert story.saving_by_class.value.sum() == pytest.approx(float(story.saving))
 
 

@@ -91,24 +91,6 @@ def test_definitions(rare):
     assert str(summary).splitlines()[1].split()[0] == "rare"
 
 
-def test_ecdf_is_a_distribution_function(rare):
-    _, u, truth = rare
-    summary = by_class(u, truth)
-    x, share = summary.ecdf("rare", own=True)
-    own = u.epistemic[truth == 2, 2]
-    assert share[-1] == 1
-    for value, s in zip(x, share, strict=True):
-        assert s == pytest.approx(np.mean(own <= value))
-    x, share = summary.ecdf("common", "total")
-    assert len(x) == len(np.unique(u.total[:, 0]))
-    with pytest.raises(KeyError, match="Did you mean 'rare'"):
-        summary.ecdf("rair")
-    with pytest.raises(ValueError, match="`measure`"):
-        summary.ecdf("rare", "both")
-    with pytest.raises(ValueError, match="`y_true`"):
-        by_class(u).ecdf("rare", own=True)
-
-
 def test_bootstrap_replicates_follow_the_definition(rare):
     q, u, truth = rare
     patient = np.arange(1000) % 120

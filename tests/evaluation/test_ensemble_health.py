@@ -59,16 +59,9 @@ def test_effective_number_of_members() -> None:
 
 def test_folds_are_only_warned_of_when_told() -> None:
     probs, _ = members()
-    folds = np.arange(300) % 5
-    assert found(lw.check_ensemble(lw.Ensemble(probs), folds=folds)) == [("folds", (0, 1, 2, 3, 4))]
-    assert "300 instances of 300 were in the training data of 4 of the 5 members" in str(
-        lw.check_ensemble(probs, folds=folds)
-    )
-    assert "training data of" not in str(lw.check_ensemble(probs, folds=True))
-    assert not lw.check_ensemble(lw.Ensemble(probs, factors={"fold": list("abcde")})).ok
+    said = lw.check_ensemble(lw.Ensemble(probs, factors={"fold": list("abcde")}))
+    assert found(said) == [("folds", (0, 1, 2, 3, 4))]
     assert lw.check_ensemble(lw.Ensemble(probs, factors={"seed": list("abcde")})).ok
-    with pytest.raises(ValueError, match="`folds` must give the fold of each instance"):
-        lw.check_ensemble(probs, folds=folds + 1)
 
 
 def test_many_instances_stored_predictions_and_single_members() -> None:
@@ -76,7 +69,6 @@ def test_many_instances_stored_predictions_and_single_members() -> None:
     probs[2] = probs[2][:, [1, 0, 2, 3]]
     stored = lw.io.Predictions(probs=probs, y_true=y, class_names=("a", "b", "c", "d"))
     assert found(lw.check_ensemble(stored)) == [("permuted classes", (2,))]
-    assert found(lw.check_ensemble(stored, y, folds=True))[0] == ("folds", (0, 1, 2))
     assert lw.check_ensemble(lw.Ensemble(probs[:1, :5])).effective_members is None
     assert found(lw.check_ensemble(probs.reshape(3, 100, 100, 4), y.reshape(100, 100))) == [
         ("permuted classes", (2,))

@@ -1,18 +1,21 @@
-"""A fitted predictor gives other levels from the same cases."""
+"""A fitted predictor follows its definition."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
-import pytest
 
 from labelwise.sets import fit_sets
 from set_cases import cases
 
 
-def test_another_level_from_the_same_cases() -> None:
+def test_a_class_is_in_the_set_by_the_definition() -> None:
     p, y = cases()
-    np.testing.assert_array_equal(
-        fit_sets(p, y).with_coverage(0.8).thresholds, fit_sets(p, y, coverage=0.8).thresholds
-    )
-    with pytest.raises(ValueError, match="needs at least"):
-        fit_sets(p, y).with_coverage(0.999)
+    new, _ = cases(50, seed=1)
+    member = fit_sets(p, y, coverage=0.85).predict(new).member
+    for k in range(4):
+        own = np.sort(1 - p[y == k, k])
+        threshold = own[ceil(Fraction("0.85") * (len(own) + 1)) - 1]
+        np.testing.assert_array_equal(member[:, k], 1 - new[:, k] <= threshold)

@@ -20,31 +20,21 @@ def fitted() -> dict[str, Any]:
     code = np.arange(len(y)) // 8
     return {
         "class": fit_sets(q, y),
-        "aps": fit_sets(q, y, score="aps", smoothed=True, rng=0),
         "pool": fit_sets(
             q, y, per={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)
         ),
         "groups": fit_sets(q, y, groups=code),
         "whole": fit_sets(q, y, groups=code, cover="group", per="marginal"),
-        "shift": fit_sets(q, y, per="marginal", prevalence=[0.1, 0.2, 0.3, 0.4]),
-        "tree": fit_sets(
-            q,
-            y,
-            shape=lw.events.tree({"mole": ["nevus", "lentigo"], "other": ["melanoma", "angioma"]}),
-            max_nodes=2,
-        ),
     }
 
 
-@pytest.mark.parametrize("which", ["class", "aps", "pool", "groups", "whole", "shift", "tree"])
+@pytest.mark.parametrize("which", ["class", "pool", "groups", "whole"])
 def test_saved_sets_are_the_same(which: str, tmp_path: Path) -> None:
     sets = fitted()[which]
     again = load_sets(sets.save(tmp_path / "sets.npz"))
     p, _ = cases(50, seed=3)
-    rng = 5 if sets.smoothed else None
-    a, b = sets.predict(p, rng=rng), again.predict(p, rng=rng)
+    a, b = sets.predict(p), again.predict(p)
     np.testing.assert_array_equal(a.member, b.member)
-    assert a.nodes == b.nodes
     assert repr(sets) == repr(again)
     assert sets.guarantee == again.guarantee
 
@@ -53,7 +43,7 @@ def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
     p, y = cases()
     for labels in (
         fit_labels(ensemble(p), y),
-        fit_labels(ensemble(p), y, method="learn_then_test", confidence=0.9),
+        fit_labels(ensemble(p), y, confidence=0.9),
     ):
         again = load_sets(labels.save(tmp_path / "labels.npz"))
         assert repr(labels) == repr(again)
@@ -65,11 +55,10 @@ def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
         ("format", "other"),
         ("coverage", 1.5),
         ("n_scores", [0, 9, 3, 7]),
-        ("score", "mine"),
         ("class_names", ["a"] * 4),
         ("scores", np.full(400, np.nan)),
         ("inside", np.zeros((4, 3), bool)),
-        ("used_by", np.zeros((4, 4), bool)),
+        ("inside", np.zeros((4, 4), bool)),
     ],
 )
 def test_damaged_files_are_refused(key: str, value: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sets in decisions and in the report."""
+"""Sets in the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.decisions import ABSTAIN, ASK, Costs, decide, evaluate_policy
 from labelwise.report import build_report
 from labelwise.sets import fit_labels, fit_sets
 
@@ -20,39 +19,8 @@ def cases(seed: int) -> tuple[lw.Ensemble, np.ndarray]:
     ), y
 
 
-def test_one_class_is_predicted_and_the_rest_is_asked_about() -> None:
-    q, y = cases(0)
-    new, truth = cases(1)
-    sets = fit_sets(q, y).predict(new)
-    costs = Costs(default=1, missed={"melanoma": 20}, ask=0.3)
-    plan = decide(new, costs, task="multiclass", sets=sets)
-    single = sets.size == 1
-    assert 0 < single.sum() < len(single)
-    assert [plan.action_names[i] for i in np.flatnonzero(single)] == [
-        sets[i][0] for i in np.flatnonzero(single)
-    ]
-    assert (plan.action[~single] == ASK).all()
-    np.testing.assert_allclose(plan.expected_cost[~single], 0.3)
-    best = decide(new, costs, task="multiclass")
-    assert (plan.expected_cost >= best.expected_cost - 1e-12).all()
-    outcome = evaluate_policy(plan, truth)["decide"]
-    assert outcome.asked == pytest.approx((~single).mean())
-    assert "ask an expert" in plan.explain(int(np.argmin(single)))
-    without = decide(new, Costs(default=1, abstain=0.3), task="multiclass", sets=sets)
-    assert (without.action[~single] == ABSTAIN).all()
-
-
 def test_mistakes_with_sets() -> None:
     q, y = cases(0)
-    sets = fit_sets(q, y).predict(q)
-    with pytest.raises(ValueError, match="must have a price of asking"):
-        decide(q, Costs(default=1), task="multiclass", sets=sets)
-    with pytest.raises(ValueError, match="use task='multiclass'"):
-        decide(q, Costs(default=1, ask=1), task="per_label", sets=sets)
-    with pytest.raises(ValueError, match="same cases and classes"):
-        decide(q[:5], Costs(default=1, ask=1), task="multiclass", sets=sets)
-    with pytest.raises(TypeError, match=r"made by lw\.sets\.fit_sets"):
-        decide(q, Costs(default=1, ask=1), task="multiclass", sets=fit_sets(q, y))
     with pytest.raises(ValueError, match="need the true classes"):
         build_report(q, sets=fit_sets(q, y))
     with pytest.raises(TypeError, match="must be fitted prediction sets"):

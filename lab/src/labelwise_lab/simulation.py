@@ -79,7 +79,7 @@ def simulate(
         Initially labeled cases: a number to draw at random, or positions. They must cover at least
         two classes.
     costs, strategy, batch, loss
-        As for `acquire`; distances for ``"diverse"`` are in ``X``.
+        As for `acquire`.
     rng : int, Generator or None
         Random seed or generator for the initial cases, the fits and the ``"random"`` strategy.
 
@@ -130,7 +130,6 @@ def simulate(
             budget=budget,
             strategy=strategy,
             batch=batch,
-            features=X[pool] if batch == "diverse" else None,
             loss=loss,
             rng=draw_seed,
         )

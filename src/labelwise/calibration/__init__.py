@@ -9,7 +9,7 @@ from .errors import CalibrationErrors, calibration_errors
 from .first_order import Calibration, fit_calibration
 from .reliability import ReliabilityCurve, reliability_curves
 from .votes_check import VoteCheck, check_votes
-from .votes_reliability import EntropyBounds, VoteReliability, vote_reliability
+from .votes_reliability import VoteReliability, vote_reliability
 from .votes_repair import VoteCalibration, fit_vote_calibration
 from .votes_scores import VoteScore, score_votes
 
@@ -17,7 +17,6 @@ __all__ = [
     "Calibration",
     "CalibrationCheck",
     "CalibrationErrors",
-    "EntropyBounds",
     "ReliabilityCurve",
     "VoteCalibration",
     "VoteCheck",

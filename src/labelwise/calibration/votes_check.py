@@ -15,7 +15,7 @@ from ..distributions import Distribution
 from ..events import Family
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_repair import Method, apply_maps, fit_maps
+from .votes_repair import apply_maps, fit_maps
 
 N_BINS = 3
 ENOUGH = 20
@@ -76,7 +76,6 @@ def check_votes(
     votes: Any,
     *,
     fitted_on: tuple[Any, ...] | None = None,
-    method: Method = "isotonic",
     events: Family | None = None,
     annotators: Sequence[str] | None = None,
     groups: Any = None,
@@ -102,8 +101,6 @@ def check_votes(
     fitted_on : tuple (q, votes) or (q, votes, groups), optional
         Test the claims repaired by `fit_vote_calibration` on these other cases. The error of the
         fit is part of the null hypothesis: each replicate resamples both sets and fits again.
-    method : {"isotonic", "platt"}
-        That of the repair.
     groups : array (N,), optional
         Group of each case (patient), resampled as a whole.
     tolerance : float
@@ -152,10 +149,10 @@ def check_votes(
             )
     claims = test.claimed[1]
     if fit is not None:
-        claims = apply_maps(*fit_maps(fit, method), test.mean, test.u)[1]
+        claims = apply_maps(*fit_maps(fit), test.mean, test.u)[1]
     cells = _TestedCells(claims, test)
     gap = cells.mean_gaps(claims)
-    replicates = _replicates(claims, test, fit, method, n_bootstrap, rng)
+    replicates = _replicates(claims, test, fit, n_bootstrap, rng)
     again = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
     p_value = _p_value(gap, again)
     k = len(cells.names)
@@ -247,7 +244,6 @@ def _replicates(
     claims: np.ndarray,
     test: Votes,
     fit: Votes | None,
-    method: str,
     n_bootstrap: int,
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -262,5 +258,5 @@ def _replicates(
             yield w, claims
         return
     for w, w_fit in zip(draws(test), draws(fit), strict=True):
-        maps = fit_maps(fit, method, w_fit.astype(float))
+        maps = fit_maps(fit, w_fit.astype(float))
         yield w, apply_maps(*maps, test.mean, test.u)[1]

@@ -6,18 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
-from .._resampling import (
-    Estimate,
-    check_confidence,
-)
+from .._resampling import check_confidence
 from .._validation import check_positive
-from ..decomposition import PARTS, decompose
+from ..decomposition import PARTS
 from ..distributions import Distribution
 from ..events import Family
 from ._maps import IsotonicMap, fit_isotonic
@@ -80,57 +75,16 @@ class VoteReliability:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, eq=False)
-class EntropyBounds:
-    """Claimed aleatoric uncertainty under log loss and bounds from the votes, in bits, (E,)."""
-
-    claimed: np.ndarray
-    low: Estimate
-    """4a, a the observed aleatoric uncertainty under squared loss; its lower confidence bound holds
-    for the truth.
-    """
-    high: Estimate
-    """(4a)^(1/ln 4)."""
-    class_names: tuple[str, ...]
-
-    @property
-    def verdict(self) -> tuple[str, ...]:
-        """For each label whether the mean claim is "too low", "too high" or "possible", by the
-        confidence bounds.
-        """
-        return tuple(
-            "too low" if claim < low else "too high" if claim > high else "possible"
-            for claim, low, high in zip(self.claimed, self.low.low, self.high.high, strict=True)
-        )
-
-
-class _Options(TypedDict, total=False):
-    events: Family | None
-    annotators: Sequence[str] | None
-    groups: Any
-    n_bins: int
-    confidence: float
-
-
-@overload
-def vote_reliability(
-    q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Unpack[_Options]
-) -> VoteReliability: ...
-@overload
-def vote_reliability(
-    q: Distribution, votes: Any, loss: Literal["log"], **options: Unpack[_Options]
-) -> EntropyBounds: ...
 def vote_reliability(
     q: Distribution,
     votes: Any,
-    loss: str = "squared",
     *,
     events: Family | None = None,
     annotators: Sequence[str] | None = None,
     groups: Any = None,
     n_bins: int = 10,
     confidence: float = 0.95,
-) -> VoteReliability | EntropyBounds:
+) -> VoteReliability:
     r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
 
     .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
@@ -142,9 +96,7 @@ def vote_reliability(
     vote of one random person, and two people vote independently given Θ. If the model was trained
     on curated labels, the ratio also measures that mismatch.
 
-    Under log loss no unbiased estimate exists from finitely many votes. Bounds are returned
-    instead: with a = E p(1 − p),
-    :math:`4a \le \mathbb{E}\,h(p) \le (4a)^{1/\ln 4}` bits (Topsøe 2001, and Jensen's inequality).
+    It is about squared loss: under log loss finitely many votes give no unbiased estimate.
 
     Parameters
     ----------
@@ -154,7 +106,6 @@ def vote_reliability(
         Numbers of votes for each class; or the class chosen by each annotator (position or name; −1
         or an empty name for none). For labels that may occur together (`MultiLabelEnsemble`): 0 or
         1 for each annotator, case and label, −1 for cases without an answer.
-    loss : {"squared", "log"}
     events : mapping or Events, optional
         Groups of classes or ordinal cuts instead of single labels.
     annotators : sequence of str, optional
@@ -170,7 +121,7 @@ def vote_reliability(
 
     Returns
     -------
-    VoteReliability, or EntropyBounds under log loss
+    VoteReliability
 
     Examples
     --------
@@ -181,24 +132,9 @@ def vote_reliability(
     >>> print(vote_reliability(q, np.stack([votes, 2 - votes], axis=1)).aleatoric.summed.ratio)
     0.991 (95 % interval 0.941 to 1.045)
     """  # noqa: E501
-    if loss not in ("squared", "log"):
-        raise ValueError(
-            "`loss` must be 'squared' or 'log', for which votes can be compared with claims; got "
-            f"{loss!r}"
-        )
     check_confidence(confidence)
     check_positive(n_bins, "n_bins")
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
-    if loss == "log":
-        log_loss = decompose(q[read.keep], "log", events=events)
-        seen = mean_claim(read, 1, confidence).observed
-        bounds = [entropy_bounds(x) for x in (seen.value, seen.low, seen.high)]
-        low, high = (
-            Estimate(value, at_least, at_most, confidence, seen.method)
-            for value, at_least, at_most in zip(*bounds, strict=True)
-        )
-        claimed = to_numpy(log_loss.aleatoric).astype(float).mean(axis=0)
-        return EntropyBounds(claimed, low, high, read.class_names)
     parts = []
     for part in range(len(PARTS)):
         claimed, observed = read.claimed[part], read.observed[part]
@@ -241,13 +177,3 @@ def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[s
         isotonic = fit_isotonic(binned.forecast[:, k], binned.outcomes[:, k])
         curves[name] = VoteCurve(claims, means, lows, highs, counts, isotonic)
     return curves
-
-
-def entropy_bounds(a: Array) -> tuple[Array, Array]:
-    """Bounds on E h(p), h the binary entropy in bits, given a = E p(1 − p).
-
-    >>> [float(x.round(3)) for x in entropy_bounds(np.array(0.09))]  # h(0.1) is 0.469
-    [0.36, 0.479]
-    """
-    x = np.clip(4 * np.asarray(a, float), 0, 1)
-    return x, x ** (1 / log(4))

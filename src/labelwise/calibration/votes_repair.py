@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from .._suggestions import check_choice
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
-from ._maps import fit_isotonic, fit_logistic
+from ._maps import fit_isotonic
 from .votes import Votes, claimed_share, read_votes
 
-Method = Literal["isotonic", "platt"]
 Map = Callable[[np.ndarray], np.ndarray]
 
 FEW = 50
@@ -85,7 +83,6 @@ def fit_vote_calibration(
     q: Distribution,
     votes: Any,
     *,
-    method: Method = "isotonic",
     events: Family | None = None,
     annotators: Sequence[str] | None = None,
 ) -> VoteCalibration:
@@ -94,7 +91,8 @@ def fit_vote_calibration(
     First the mean: the expected share of votes for label k as a nondecreasing function θ̄′_k of
     θ̄_k, so TU′ = θ̄′(1 − θ̄′). Then the aleatoric share: AU′/TU′ as a nondecreasing function of
     the claimed AU/TU, with values in [0, 1], such that mean AU′ is the mean disagreement of pairs
-    of votes wherever that function is constant. EU′ = TU′ − AU′ ≥ 0. Repairing AU alone is
+    of votes wherever that function is constant. Labels with fewer than 50 cases on which people
+    disagree use functions fitted to all labels together. EU′ = TU′ − AU′ ≥ 0. Repairing AU alone is
     impossible: people often disagree more than the *total* claimed.
 
     Fit on cases used neither for training nor for evaluation.
@@ -103,10 +101,6 @@ def fit_vote_calibration(
     ----------
     q, votes, events, annotators
         As for `vote_reliability`.
-    method : {"isotonic", "platt"}
-        Any nondecreasing functions, or logistic ones with two parameters, for few votes. Labels
-        with fewer than 50 cases on which people disagree use functions fitted to all labels
-        together.
 
     Returns
     -------
@@ -126,9 +120,8 @@ def fit_vote_calibration(
     >>> [round(float(x["ill"].aleatoric.mean()), 2) for x in (before, u)], round(float(np.mean(p * (1 - p))), 2)
     ([0.15, 0.2], 0.2)
     """  # noqa: E501
-    check_choice(method, "method", ("isotonic", "platt"))
     read = read_votes(q, votes, events=events, annotators=annotators)
-    means, shares = fit_maps(read, method)
+    means, shares = fit_maps(read)
     few = read.disputed < FEW
     return VoteCalibration(
         means,
@@ -142,7 +135,7 @@ def fit_vote_calibration(
 
 
 def fit_maps(
-    read: Votes, method: str, weights: np.ndarray | None = None
+    read: Votes, weights: np.ndarray | None = None
 ) -> tuple[tuple[Map, ...], tuple[Map, ...]]:
     """Maps of the means and of the shares; ``weights`` (N,) are those of the cases. Labels with
     fewer than `FEW` disagreements use pooled maps.
@@ -150,15 +143,10 @@ def fit_maps(
     w = np.ones((len(read.n), 1)) if weights is None else weights[:, None]
     share = claimed_share(read.u)
 
-    def fit(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Map:
-        if method == "platt":
-            return fit_logistic(x[None], y, "platt", weights=w)
-        return fit_isotonic(x, y, w)
-
     def fit_both(labels: slice) -> tuple[Map, Map]:
         x = read.mean[:, labels].ravel()
         each = np.broadcast_to(w, read.mean[:, labels].shape).ravel()
-        mean_map = fit(x, read.share[:, labels].ravel(), each)
+        mean_map = fit_isotonic(x, read.share[:, labels].ravel(), each)
         total = _total(mean_map(x))
         known = total > LEAST
         if not np.any(each[known] > 0):
@@ -166,7 +154,7 @@ def fit_maps(
         target = read.observed[1][:, labels].ravel() / np.where(known, total, 1)
         # weighted by TU′, so that mean AU′ is the mean disagreement
         of_share = np.where(known, each * total, 0)
-        return mean_map, fit(share[:, labels].ravel(), target, of_share)
+        return mean_map, fit_isotonic(share[:, labels].ravel(), target, of_share)
 
     few = read.disputed < FEW
     pooled = fit_both(slice(None)) if few.any() else None

@@ -12,7 +12,7 @@ __all__ = ["OPTION_FIXES", "in_options"]
 
 # The fixes of `labelwise._errors.PYTHON_FIXES`, each for who types a command.
 OPTION_FIXES: Mapping[str, str] = {
-    "batch": "Use --batch top or --batch diverse",
+    "batch": "Use --batch top",
     "class_axis": "They do over axis {axis}: if the classes are there, use --class-axis {axis}",
     "class_axis_first": (
         "They do over axis 0: if the classes are there, use --class-axis 0 and --member-axis"
@@ -46,7 +46,6 @@ OPTION_FIXES: Mapping[str, str] = {
     "name_classes": (
         "Leave it out of the file, or name the columns of the classes: --class-names {names:option}"
     ),
-    "no_seed": "Leave out --seed",
     "normalize": "If that is rounding, use --normalize; if a class is left out, add it",
     "not_alpha": "Save them as `probs`",
     "not_logits": "Leave out --logits",
@@ -66,7 +65,6 @@ OPTION_FIXES: Mapping[str, str] = {
     "second_class": "If these are (M, N) probabilities of the second of two classes, give both "
     "class names: "
     "--class-names no,yes; for one member of labels that may occur together, use --multilabel",
-    "seed": "Use --seed 0, or another number",
 }
 
 

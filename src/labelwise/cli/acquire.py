@@ -10,6 +10,9 @@ from ._input import Choice, Given, predictions_argument, read_costs, read_predic
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath
 
+EXPLAINED = 5
+"""Number of choices to explain."""
+
 
 @click.command()
 @predictions_argument
@@ -26,15 +29,15 @@ from ._paths import InputPath, OutputPath
 )
 @click.option(
     "--strategy",
-    type=Choice(["label_wise", "entropy", "bald", "margin", "random"]),
+    type=Choice(["label_wise", "entropy", "bald", "random"]),
     default="label_wise",
     help="How to score a case; all but label_wise ignore classes and costs.",
 )
 @click.option(
     "--batch",
-    type=Choice(["top", "balanced", "diverse"]),
+    type=Choice(["top", "balanced"]),
     default="top",
-    help="The highest scores, classes taking turns, or cases unlike each other.",
+    help="The highest scores, or classes taking turns.",
 )
 @click.option(
     "-o",
@@ -45,7 +48,6 @@ from ._paths import InputPath, OutputPath
 @click.option(
     "--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random."
 )
-@click.option("--show", type=click.IntRange(0), default=5, help="Number of choices to explain.")
 @json_option("sentences")
 def command(
     predictions: Given,
@@ -56,7 +58,6 @@ def command(
     batch: str,
     output: Path | None,
     seed: int,
-    show: int,
     as_json: bool,
 ) -> None:
     """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the
@@ -99,7 +100,7 @@ def command(
         )
         return
     echo(f"{budget:,} of {len(stored):,} cases to label next" + (f", for {label}" if label else ""))
-    for j in range(min(show, budget)):
+    for j in range(min(EXPLAINED, budget)):
         echo(one_line(("" if stored.ids is None else f"{rows[j][1]}: ") + choice.explain(j)))
     if output is not None:
         echo(f"Written to {output}")

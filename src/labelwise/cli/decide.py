@@ -22,6 +22,9 @@ from ._output import (
 )
 from ._paths import InputPath, OutputPath
 
+EXPLAINED = 5
+"""Number of costliest cases to explain."""
+
 if TYPE_CHECKING:
     from ..decisions.costs import Task
 
@@ -45,23 +48,19 @@ if TYPE_CHECKING:
     type=OutputPath(allow_dash=True),
     help="Write the decisions as .csv; - for standard output.",
 )
-@click.option(
-    "--show", type=click.IntRange(0), default=5, help="Number of costliest cases to explain."
-)
 @json_option()
 def command(
     predictions: Given,
     costs_file: Path,
     task: Task | None,
     output: Path | None,
-    show: int,
     as_json: bool,
 ) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
     With true labels, it tells for each class what is called, missed and a false alarm before (the
-    most probable class) and after, what that saves, and compares the realized cost with other
-    policies. On the page of `labelwise report --costs` you can explore costs interactively and
+    most probable class) and after, what that costs and saves, and whether it costs what was
+    expected. On the page of `labelwise report --costs` you can explore costs interactively and
     export them as a costs file.
 
     The CSV file has one line per case: truth, most probable class, action, expected cost, the
@@ -88,7 +87,7 @@ def command(
     """
     import numpy as np
 
-    from ..decisions import decide, evaluate_policy
+    from ..decisions import decide
     from ..decisions.frames import case_rows
 
     stored = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
@@ -109,12 +108,10 @@ def command(
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     per_answer = plan.value_of_label if task == "multiclass" else plan.value_of_label.sum(-1)
-    worst = np.lexsort((-per_answer, -per_case))[
-        :show
-    ]  # asked cases often cost the same: first those where the answer saves most
+    # asked cases often cost the same: first those where the answer saves most
+    worst = np.lexsort((-per_answer, -per_case))[:EXPLAINED]
     if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
         return
-    report = None if stored.y_true is None else evaluate_policy(plan, stored.y_true)
     story = None if stored.y_true is None else plan.summary(stored.y_true, groups=stored.groups)
     if as_json:
         echo_json(
@@ -131,9 +128,7 @@ def command(
                 },
                 "realized_minus_expected": None if story is None else interval_of(story.excess),
                 "classes": None if story is None else story.to_dict(),
-                "realized": None
-                if report is None
-                else {name: outcome.cost for name, outcome in report.outcomes.items()},
+                "realized_cost": None if story is None else story.cost_after,
                 "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
             }
         )
@@ -147,8 +142,6 @@ def command(
         ],
     )
     echo(f"{plan.break_even}." if story is None else f"\n{story}")
-    if report is not None:
-        echo(f"\nRealized cost, compared with other policies:\n{report}\n")
     for i in worst:
         echo(one_line(f"{ids[i]}: {plan.explain(int(i))}"))
     if output is not None:

@@ -57,12 +57,6 @@ from ._paths import InputPath, OutputPath, PredictionPath
 @click.option(
     "--instances", type=click.IntRange(1), default=10_000, help="Maximum number of cases to embed."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    help="Random seed for sampling cases, if there are more.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     predictions: Given,
@@ -74,7 +68,6 @@ def command(
     sets_file: Path | None,
     title: str | None,
     instances: int,
-    seed: int,
     as_json: bool,
 ) -> None:
     """Write an interactive report about PREDICTIONS: one HTML file that works offline.
@@ -117,7 +110,6 @@ def command(
             "sets": None if sets_file is None else read_sets(sets_file),
             "title": title or predictions.files[0].stem,
             "max_instances": instances,
-            "rng": seed,
             "progress": progress,
         }
         if str(output) == "-":

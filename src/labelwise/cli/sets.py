@@ -52,12 +52,6 @@ def command() -> None:
     help="Pools of classes to guarantee for (.toml: name = [classes]).",
 )
 @click.option(
-    "--score",
-    type=Choice(["lac", "aps"]),
-    default="lac",
-    help="Smallest sets, or adaptive ones.",
-)
-@click.option(
     "--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets."
 )
 @click.option(
@@ -88,7 +82,6 @@ def command() -> None:
         "average."
     ),
 )
-@click.option("--family-wise", is_flag=True, help="Likewise: for all labels at once.")
 def fit(
     predictions: Given,
     output: Path,
@@ -115,14 +108,10 @@ def fit(
         )
     if cover is not None and stored.groups is None:
         raise ValueError("--cover needs `groups` in the file: which cases belong together")
-    rates = {
-        key: options.pop(key)
-        for key in ("miss_rate", "false_alarm_rate", "confidence", "family_wise")
-    }
+    rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence")}
     fitted: Any
     if stored.multilabel:
-        method = "risk_control" if rates["confidence"] is None else "learn_then_test"
-        fitted = fit_labels(stored, stored.y_true, groups=stored.groups, method=method, **rates)
+        fitted = fit_labels(stored, stored.y_true, groups=stored.groups, **rates)
     else:
         fitted = fit_sets(
             stored,
@@ -148,20 +137,12 @@ def fit(
     type=OutputPath(allow_dash=True),
     help="Table (.csv); - for standard output.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
-def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None) -> None:
+def predict(predictions: Given, sets_file: Path, output: Path) -> None:
     """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each
     class whether it is in.
     """
-    from ..sets import SetPredictor
-
     stored = read_predictions(predictions, quiet=check_csv(output, "sets"))
-    fitted = read_sets(sets_file)
-    result: Any = (
-        fitted.predict(stored, rng=seed)
-        if isinstance(fitted, SetPredictor)
-        else fitted.predict(stored)
-    )
+    result = read_sets(sets_file).predict(stored)
     columns = result.columns(ids=stored.ids)
     if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
         return
@@ -172,9 +153,8 @@ def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None)
 @command.command()
 @predictions_argument
 @SETS
-@click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
 @json_option("a table")
-def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: bool) -> None:
+def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
     """Coverage and size of the sets of labeled cases PREDICTIONS, for each class, with intervals.
 
     If the file has `groups` (patients), intervals allow for dependence within groups.
@@ -202,7 +182,7 @@ def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: boo
         else:
             echo(repr(answers))
         return
-    evaluation = fitted.evaluate(stored, stored.y_true, groups=stored.groups, rng=seed)
+    evaluation = fitted.evaluate(stored, stored.y_true, groups=stored.groups)
     if as_json:
         echo_json(evaluation.to_dict())
     else:

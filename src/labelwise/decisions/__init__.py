@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from .acquisition import Acquisition, acquire
 from .costs import Costs
-from .outcome import Outcome, PolicyReport, evaluate_policy
 from .policy import BreakEven, Decisions, decide
 from .problem import ABSTAIN, ASK
 from .summary import ClassCalls, DecisionSummary
-from .thresholds import ClassThresholds, Threshold, choose_threshold
+from .thresholds import Threshold, choose_threshold
 
 __all__ = [
     "ABSTAIN",
@@ -18,15 +17,11 @@ __all__ = [
     "Acquisition",
     "BreakEven",
     "ClassCalls",
-    "ClassThresholds",
     "Costs",
     "DecisionSummary",
     "Decisions",
-    "Outcome",
-    "PolicyReport",
     "Threshold",
     "acquire",
     "choose_threshold",
     "decide",
-    "evaluate_policy",
 ]

@@ -20,13 +20,12 @@ from .._tables import SHOWN, Shown, Summary, instance_frame
 from .._validation import as_rng, check_positive
 from ..decomposition import decompose
 from ..distributions import Distribution
-from ..evaluation import margin
 from ..joint import decompose as decompose_jointly
 from ..losses import Loss, LossName
 from .costs import Costs
 
-STRATEGIES = ("label_wise", "entropy", "bald", "margin", "random")
-BATCHES = ("top", "balanced", "diverse")
+STRATEGIES = ("label_wise", "entropy", "bald", "random")
+BATCHES = ("top", "balanced")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,28 +65,6 @@ class Acquisition(Shown):
             where=self.index,
             rank=True,
         )
-
-    def quotas(self, budget: int | None = None) -> dict[str, int]:
-        """The budget divided among the classes, if examples come by class instead of from a pool:
-        in proportion to each class's mean ``need``, rounded by largest remainders.
-
-        >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), class_names=["lung", "lymphoma", "melanoma"])
-        >>> lw.decisions.acquire(q, budget=1).quotas(10)
-        {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
-        """  # noqa: E501
-        budget = check_positive(len(self.index) if budget is None else budget, "budget")
-        if self.need is None:
-            raise ValueError(f"the strategy {self.strategy!r} ignores classes; use 'label_wise'")
-        need = self.need.mean(axis=0)
-        if need.sum() <= 0:
-            raise ValueError(
-                "the members agree on every case, so their disagreement does not favor any class"
-            )
-        exact = budget * need / need.sum()
-        quota = np.floor(exact).astype(int)
-        rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]
-        quota[rest] += 1
-        return dict(zip(self.class_names, quota.tolist(), strict=True))
 
     def _summary(self) -> Summary:
         title = (
@@ -155,7 +132,6 @@ def acquire(
     label: str | int | None = None,
     strategy: str = "label_wise",
     batch: str = "top",
-    features: Any = None,
     loss: LossName | Loss = "log",
     prevalence: Any = None,
     rng: Any = None,
@@ -167,8 +143,8 @@ def acquire(
     A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence
     :math:`\pi_k` puts the classes on one scale. The weight :math:`w_k` is the cost of missing the
     class: ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
-    ``"entropy"``, ``"bald"`` (mutual information), ``"margin"`` and ``"random"`` are the usual
-    baselines, which ignore classes and costs.
+    ``"entropy"``, ``"bald"`` (mutual information) and ``"random"`` are the usual baselines, which
+    ignore classes and costs.
 
     Parameters
     ----------
@@ -181,13 +157,10 @@ def acquire(
     label : str or int, optional
         Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed.
         A whole number is a class name where all names are integers, else a position.
-    strategy : {"label_wise", "entropy", "bald", "margin", "random"}
-    batch : {"top", "balanced", "diverse"}
+    strategy : {"label_wise", "entropy", "bald", "random"}
+    batch : {"top", "balanced"}
         ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it
-        needs most, as long as it needs one (label-wise only). ``"diverse"``: greedily the largest
-        product of the score and the distance to the nearest chosen case.
-    features : array (N, D), optional
-        Space of the distances for ``"diverse"``; defaults to the mean probabilities.
+        needs most, as long as it needs one (label-wise only).
     loss : str or Loss
         Loss of the epistemic uncertainty.
     prevalence : array (K,), or mapping or series from class names, optional
@@ -235,8 +208,6 @@ def acquire(
         index, taught = _take_turns(need, budget)
     else:
         index = np.argsort(-score, kind="stable")[:budget]
-        if batch == "diverse":
-            index = _spread(score, mean if features is None else _features(features, n), budget)
         if need is not None:
             taught = need[index].argmax(axis=1) if chosen is None else np.full(budget, chosen)
     labels = None if taught is None else tuple(class_names[k] for k in taught)
@@ -263,19 +234,8 @@ def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch:
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
     if strategy == "random":
         return as_rng(rng).random(len(mean))
-    if strategy == "margin":
-        return margin(q)
     u = decompose_jointly(q, "log") if q.exclusive else decompose(q, "log").sum()
     return to_numpy(u.total if strategy == "entropy" else u.epistemic).astype(float)
-
-
-def _features(features: Any, n: int) -> np.ndarray:
-    x = to_numpy(features).astype(float)
-    if x.ndim != 2 or len(x) != n or not np.all(np.isfinite(x)):
-        raise ValueError(
-            f"`features` must be finite, one row for each of the {n} cases; got shape {x.shape}"
-        )
-    return x
 
 
 def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
@@ -302,22 +262,3 @@ def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     chosen += rest.tolist()
     taught += need[rest].argmax(axis=1).tolist()
     return np.asarray(chosen), np.asarray(taught)
-
-
-def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
-    """Weighted greedy k-center: the next case has the largest score × distance to the nearest
-    chosen one.
-    """
-    chosen = [int(np.argmax(score))]
-    nearest = np.full(len(x), np.inf)
-    free = np.ones(len(x), dtype=bool)
-    positive = score - min(float(score.min()), 0.0)
-    while len(chosen) < budget:
-        free[chosen[-1]] = False
-        nearest = np.minimum(nearest, np.sqrt(np.sum((x - x[chosen[-1]]) ** 2, axis=1)))
-        gain = np.where(free, positive * nearest, -1.0)
-        best = int(np.argmax(gain))
-        if gain[best] <= 0:  # only duplicates of chosen cases remain: take the highest score
-            best = int(np.argmax(np.where(free, score, -np.inf)))
-        chosen.append(best)
-    return np.asarray(chosen)

@@ -153,26 +153,6 @@ class Costs:
             )
 
     @classmethod
-    def from_dict(cls, spec: Mapping[str, Any]) -> Costs:
-        """Costs from a mapping of parameter names to values.
-
-        >>> Costs.from_dict({"missed": {"melanoma": 50}, "ask": 2}).ask
-        2.0
-        """
-        if not isinstance(spec, Mapping):
-            raise TypeError(
-                f"`spec` must be a mapping such as {{'missed': ..., 'ask': 2}}; got "
-                f"{type(spec).__name__}"
-            )
-        known = ("class_names", "default", *ERRORS, "matrix", *PRICES)
-        for key in spec:
-            if key not in known:
-                raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
-        if not spec:
-            raise ValueError("there are no costs. The shortest are: default = 1")
-        return cls(**spec)
-
-    @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
         """Costs from a TOML file as `to_toml` writes it; the file's name is in every error message,
         and the line of a syntax error.
@@ -185,8 +165,14 @@ class Costs:
             melanoma = 20
         """
         spec = read_toml(path)
+        known = ("class_names", "default", *ERRORS, "matrix", *PRICES)
         try:
-            return cls.from_dict(spec)
+            for key in spec:
+                if key not in known:
+                    raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
+            if not spec:
+                raise ValueError("there are no costs. The shortest are: default = 1")
+            return cls(**spec)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 

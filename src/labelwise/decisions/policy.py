@@ -22,9 +22,8 @@ from ..distributions.base import not_a_distribution
 from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
-from ..sets import PredictionSets
 from .costs import Costs, Task
-from .problem import ABSTAIN, ASK, Problem
+from .problem import ASK, Problem
 
 if TYPE_CHECKING:
     from .summary import DecisionSummary
@@ -196,7 +195,6 @@ def decide(
     *,
     task: Task,
     y_true: Any = None,
-    sets: PredictionSets | None = None,
 ) -> Decisions:
     r"""Choose the cheapest action for each case and compute the value of more information about it.
 
@@ -227,10 +225,6 @@ def decide(
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional
         True labels, used only to warn if the probabilities are badly calibrated
         (`calibration.check_calibration`).
-    sets : PredictionSets, optional
-        Prediction sets of the same cases (`labelwise.sets`). Then a set of one class is predicted,
-        and every other case is asked about (or abstained from, if the costs have no ``ask``),
-        whatever is cheapest: the guarantee of the sets decides. Only for ``"multiclass"``.
 
     Returns
     -------
@@ -268,8 +262,6 @@ def decide(
     if problem.ask is not None:
         asking = problem.ask + after
         action, cost = np.where(asking < cost, ASK, action), np.minimum(asking, cost)
-    if sets is not None:
-        action, cost = _from_sets(sets, problem, p, after, class_names)
     plan = Decisions(
         index_like(action, present),
         like(cost, present),
@@ -285,43 +277,6 @@ def decide(
     if y_true is not None:
         _warn_if_badly_calibrated(q, y_true)
     return plan
-
-
-def _from_sets(
-    sets: PredictionSets,
-    problem: Problem,
-    p: np.ndarray,
-    after: np.ndarray,
-    class_names: tuple[str, ...],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Predict where the set is one class, else ask or abstain; and what that is expected to
-    cost.
-    """
-    if not isinstance(cast(Any, sets), PredictionSets):
-        raise TypeError(
-            "`sets` must be prediction sets, made by lw.sets.fit_sets(...).predict(q); got "
-            f"{type(sets).__name__}"
-        )
-    if problem.table.ndim != 2:
-        raise ValueError(
-            "`sets` are about one class per case: use task='multiclass'. For labels see "
-            "lw.sets.fit_labels"
-        )
-    if sets.member.shape != p.shape or sets.class_names != class_names:
-        raise ValueError(
-            f"`sets` must be of the same cases and classes as `q`, shape {p.shape}; got shape "
-            f"{sets.member.shape}"
-        )
-    one, guess = sets.size == 1, sets.member.argmax(axis=-1)
-    predicted = np.take_along_axis(problem.risks(p), guess[..., None], axis=-1)[..., 0]
-    if problem.ask is not None:
-        return np.where(one, guess, ASK), np.where(one, predicted, problem.ask + after)
-    if problem.abstain is None:
-        raise ValueError(
-            "`costs` must have a price of asking (`ask`) or abstaining (`abstain`): sets of "
-            "several classes are not predicted"
-        )
-    return np.where(one, guess, ABSTAIN), np.where(one, predicted, problem.abstain)
 
 
 def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array | None]:

@@ -14,9 +14,9 @@ from .._resampling import Estimate, check_confidence
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
 from .costs import Task
-from .outcome import beliefs, largest_savings, paired_saving, true_outcomes
 from .policy import BreakEven, Decisions
 from .problem import ABSTAIN, ASK
+from .realized import beliefs, largest_savings, paired_saving, true_outcomes
 
 SHOWN = 20
 """Classes of a printed summary; of more, those with the largest change of cost."""

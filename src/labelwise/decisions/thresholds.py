@@ -4,14 +4,13 @@ guarantee.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array
 from .._format import number, percent
 from .._frames import same_rows
 from .._labels import as_correct, as_scores
@@ -66,38 +65,14 @@ class Threshold:
         )
 
 
-@dataclass(frozen=True)
-class ClassThresholds:
-    """A threshold for each class; all hold simultaneously with the stated confidence."""
-
-    by_class: Mapping[Any, Threshold]
-    target: float
-    confidence: float
-
-    def __getitem__(self, label: Any) -> Threshold:
-        return self.by_class[label]
-
-    def accept(self, score: Array, y_pred: Any) -> np.ndarray:
-        """Whether to accept each case; predicted classes without a threshold are rejected."""
-        score, y_pred = to_numpy(score), to_numpy(y_pred)
-        accepted = np.zeros(score.shape, dtype=bool)
-        for label, threshold in self.by_class.items():
-            accepted |= (y_pred == label) & (score <= threshold.value)
-        return accepted
-
-    def __str__(self) -> str:
-        return "\n".join(f"{label}: {threshold}" for label, threshold in self.by_class.items())
-
-
 def choose_threshold(
     score: Array,
     correct: Any,
     *,
     target: float,
     confidence: float,
-    y_pred: Any = None,
     groups: Any = None,
-) -> Threshold | ClassThresholds:
+) -> Threshold:
     r"""The largest threshold for which the error among accepted cases is provably below ``target``.
 
     For independent cases from the same distribution, :math:`P\big(P(\text{wrong} \mid \text{score}
@@ -121,10 +96,9 @@ def choose_threshold(
     target : float
         Largest acceptable share of errors among accepted cases.
     confidence : float
-        Probability with which the guarantee must hold, e.g. 0.95.
-    y_pred : array (n,), optional
-        Predicted class of each case, for one threshold per class. The error probability is divided
-        by the number of classes, so that all thresholds hold simultaneously.
+        Probability with which the guarantee must hold, e.g. 0.95. For thresholds of K classes that
+        hold simultaneously, choose each from the cases predicted to be of its class, with
+        1 − 0.05 / K.
     groups : array (n,), optional
         Group of each case. One test is possible per group, not per case: a target of 0.05 at
         confidence 0.95 needs 68 groups or more. A tenth of the groups provides the thresholds that
@@ -133,7 +107,7 @@ def choose_threshold(
 
     Returns
     -------
-    Threshold, or ClassThresholds if ``y_pred`` is given
+    Threshold
         Prints as one sentence. If no threshold can be shown to reach the target, ``.found`` is
         false and ``.reason`` tells why.
 
@@ -154,48 +128,31 @@ def choose_threshold(
     >>> print(t)
     accept scores up to 0.759779: 75.5 % of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
     """  # noqa: E501
-    score, correct, y_pred, groups = same_rows(
-        score=score, correct=correct, y_pred=y_pred, groups=groups
-    )
+    score, correct, groups = same_rows(score=score, correct=correct, groups=groups)
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))
     as_level(target, "target")
     as_level(confidence, "confidence")
     code, n_groups = group_codes(groups, len(score))
 
-    def choose(here: Any, delta: float) -> Threshold:
-        s, w = score[here], wrong[here]
-        if code is None:
-            value, reason = _largest_threshold(s, w, target, delta)
-        else:
-            share = 1 / np.bincount(code)[code]  # of each case in its group
-            value, reason = grouped_thresholds.largest_threshold(
-                s, w, share[here], code[here], n_groups, target, delta
-            )
-        accepted = s <= value
-        return Threshold(
-            value,
-            target,
-            confidence,
-            n=len(s),
-            n_accepted=int(accepted.sum()),
-            errors=int(w[accepted].sum()),
-            reason=reason,
-            n_groups=None if code is None else n_groups,
+    delta = 1 - confidence
+    if code is None:
+        value, reason = _largest_threshold(score, wrong, target, delta)
+    else:
+        share = 1 / np.bincount(code)[code]  # of each case in its group
+        value, reason = grouped_thresholds.largest_threshold(
+            score, wrong, share, code, n_groups, target, delta
         )
-
-    if y_pred is None:
-        return choose(slice(None), 1 - confidence)
-    y_pred = to_numpy(y_pred)
-    if y_pred.shape != score.shape:
-        raise ValueError(
-            f"`y_pred` must have one class per case, shape {score.shape}; got shape {y_pred.shape}"
-        )
-    labels = np.unique(y_pred)
-    return ClassThresholds(
-        {k.item(): choose(y_pred == k, (1 - confidence) / len(labels)) for k in labels},
+    accepted = score <= value
+    return Threshold(
+        value,
         target,
         confidence,
+        n=len(score),
+        n_accepted=int(accepted.sum()),
+        errors=int(wrong[accepted].sum()),
+        reason=reason,
+        n_groups=None if code is None else n_groups,
     )
 
 

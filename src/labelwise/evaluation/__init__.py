@@ -5,18 +5,16 @@ confidence intervals.
 from __future__ import annotations
 
 from .._resampling import Estimate
-from .baselines import margin, vacuity, variation_ratio, vote_disagreement
-from .classes import ByClass, ClassMeans, by_class, epistemic_share
-from .correlation import RankAgreement, rank_agreement
+from .classes import ByClass, ClassMeans, by_class
+from .correlation import rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .ensemble_health import EnsembleCheck, check_ensemble
-from .families import clustered_mean, simultaneous_intervals
+from .evidence import vacuity
+from .groups import clustered_mean
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
 from .member_faults import Finding
-from .members import MembersNeeded, members_needed
 from .ranking import ranking_scores
 from .rejection import Band, RejectionCurve, rejection_curve
-from .runs import MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 from .scores import brier_score, log_loss
 
 __all__ = [
@@ -28,9 +26,6 @@ __all__ = [
     "EnsembleCheck",
     "Estimate",
     "Finding",
-    "MeanCurve",
-    "MembersNeeded",
-    "RankAgreement",
     "RejectionCurve",
     "UncertaintyIntervals",
     "bootstrap_uncertainty",
@@ -40,18 +35,9 @@ __all__ = [
     "clustered_mean",
     "compare_detection",
     "detection_scores",
-    "epistemic_share",
     "log_loss",
-    "margin",
-    "mean_curve",
-    "mean_over_runs",
-    "members_needed",
     "rank_agreement",
     "ranking_scores",
     "rejection_curve",
-    "rejection_curves_by_class",
-    "simultaneous_intervals",
     "vacuity",
-    "variation_ratio",
-    "vote_disagreement",
 ]

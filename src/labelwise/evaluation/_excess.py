@@ -11,7 +11,7 @@ import numpy as np
 
 from .._labels import as_scores
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_quantile
-from .families import clustered_mean
+from .groups import clustered_mean
 
 ROUNDING = 1e-12
 """Differences below this share of the largest possible outcome are none."""

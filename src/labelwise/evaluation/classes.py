@@ -15,9 +15,8 @@ from .._arrays import Array
 from .._frames import columns_by_class, same_rows
 from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
-from .._suggestions import check_choice, suggest
+from .._suggestions import check_choice
 from ..decomposition import PARTS, Uncertainty
-from .runs import measure_of
 
 RULES = {
     "own": "mean EU_k over the instances of class k",
@@ -77,10 +76,6 @@ class ByClass:
     class with Student's t of its own cases); NaN for a class with a single case or group. Needs
     ``n_bootstrap`` > 0.
     """
-    values: dict[str, Array]
-    """The uncertainties themselves, (N, K)."""
-    outcomes: Array | None
-    """(N, K): whether each instance belongs to each class."""
 
     @property
     def rule(self) -> str:
@@ -137,27 +132,6 @@ class ByClass:
             )
         return np.asarray(found.value if rule == "ratio" else found.epistemic.value)
 
-    def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
-        if name not in self.class_names:
-            raise KeyError(f"no class {name!r}{suggest(name, self.class_names)}")
-        check_choice(measure, "measure", PARTS)
-        k = self.class_names.index(name)
-        if not own:
-            return np.asarray(self.values[measure][:, k])
-        if self.outcomes is None:
-            raise ValueError("own=True needs `y_true`: pass it to by_class")
-        return np.asarray(self.values[measure][self.outcomes[:, k], k])
-
-    def ecdf(
-        self, name: str, measure: str = "epistemic", *, own: bool = False
-    ) -> tuple[Array, Array]:
-        """The distinct values of one class in increasing order, and the share of instances at or
-        below each.
-        """
-        x = self._column(name, measure, own)
-        values, counts = np.unique(x, return_counts=True)
-        return values, np.cumsum(counts) / max(1, len(x))
-
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
         lines = [f"most disputed first, by {RULES[self.rule]}"]
@@ -183,7 +157,7 @@ def by_class(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> ByClass:
-    r"""Label-wise uncertainty by class: means, ratios, distributions, and which class the members
+    r"""Label-wise uncertainty by class: means, ratios, and which class the members
     disagree about most.
 
     Four summaries of the EU of class k. The first depends on the prevalence of the class, the
@@ -225,7 +199,9 @@ def by_class(
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
     """  # noqa: E501
-    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in PARTS}
+    if not hasattr(u, "epistemic"):
+        raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
+    values = {part: as_numpy(getattr(u, part), part).astype(float) for part in PARTS}
     y_true, mean, groups = same_rows(u, y_true=y_true, mean=mean, groups=groups)
     shape, k = values["total"].shape[:-1], len(u.class_names)
     values = {measure: x.reshape(-1, k) for measure, x in values.items()}
@@ -285,8 +261,6 @@ def by_class(
         ratio=estimate(0, 3, 1),
         counts=None if outcomes is None else outcomes.sum(axis=0),
         together=together,
-        values=values,
-        outcomes=outcomes,
     )
 
 

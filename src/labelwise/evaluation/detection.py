@@ -20,7 +20,7 @@ from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
 from .ranking import tie_share
 
-NUMBERS = ("auroc", "aupr", "aupr_in", "fpr95", "fpr95_in")
+NUMBERS = ("auroc", "aupr", "fpr95")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,8 @@ class DetectionScores:
     """
     aupr: Estimate
     """Average precision with "out" as the positive class; the share of "out" at chance level."""
-    aupr_in: Estimate
-    """Average precision with "in" as the positive class, detected by a low score."""
     fpr95: Estimate
     """Share of "in" flagged at the threshold that detects at least 95 % of "out"."""
-    fpr95_in: Estimate
-    """Share of "out" missed at the threshold that passes at least 95 % of "in" (the other
-    convention in use).
-    """
     auroc_bootstrap: Estimate | None
     """AUROC with a bootstrap interval."""
     n_in: int
@@ -59,9 +53,7 @@ class DetectionComparison:
 
     auroc: Estimate
     aupr: Estimate
-    aupr_in: Estimate
     fpr95: Estimate
-    fpr95_in: Estimate
     auroc_bootstrap: Estimate | None
     p_value: float
     """Two-sided p-value of equal AUROC (DeLong's test)."""
@@ -94,21 +86,17 @@ class _Ranking:
         return placements(*self.curves(), self.order, self.last, self.n_in)
 
     def numbers(self, counts: np.ndarray | None = None) -> np.ndarray:
-        """The `NUMBERS`, (..., 5), of instances weighted by ``counts``."""
+        """The `NUMBERS`, (..., 3), of instances weighted by ``counts``."""
         tp, fp = self.curves(counts)
         p, n = tp[..., -1:], fp[..., -1:]
         dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
         empty = (p == 0) | (n == 0)  # a cluster bootstrap may draw only one side
         p, n = np.where(empty, 1, p), np.where(empty, 1, n)
-        passed_in, passed_out = n - fp + dfp, p - tp + dtp  # kept at or below each score
-        caught, passing = tp / p >= 0.95, passed_in / n >= 0.95
+        caught = tp / p >= 0.95
         numbers = (
             np.sum(dfp * (tp - dtp / 2), axis=-1, keepdims=True) / (p * n),
             np.sum(dtp * tp / np.maximum(tp + fp, 1), axis=-1, keepdims=True) / p,
-            np.sum(dfp * passed_in / np.maximum(passed_in + passed_out, 1), axis=-1, keepdims=True)
-            / n,
             np.min(np.where(caught, fp / n, 1.0), axis=-1, keepdims=True),
-            np.min(np.where(passing, passed_out / p, 1.0), axis=-1, keepdims=True),
         )
         return np.where(empty, np.nan, np.concatenate(numbers, axis=-1))
 
@@ -151,7 +139,8 @@ def detection_scores(
     Any real-valued score; only its order matters. Ties are exact (they count half in the AUROC and
     share a threshold elsewhere). The numbers equal scikit-learn's ``roc_auc_score``,
     ``average_precision_score`` and the first point of ``roc_curve`` with a true-positive rate of at
-    least 0.95.
+    least 0.95. Others take "in" as the positive class; for their AUPR and FPR, swap the sides:
+    ``detection_scores(-score_out, -score_in)``.
 
     Parameters
     ----------

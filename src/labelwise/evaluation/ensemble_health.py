@@ -88,7 +88,7 @@ class EnsembleCheck(Check, Shown):
         )
 
 
-def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> EnsembleCheck:
+def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     """Look for faulty members: copies, constants, other scales, rows or classes in another order,
     leaked labels.
 
@@ -104,10 +104,6 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
         True classes. A member is compared with the mean of the others, and with these: then all
         members may be permuted alike, it can be told which of two members is at fault, and leaked
         labels are found.
-    folds : array (...) of int, or True, optional
-        Says that member m is the model of fold m of a cross-validation, and for each instance the
-        fold in which it was held out (−1: no member was trained on it). A factor of ``q`` called
-        "fold" says so too.
 
     Returns
     -------
@@ -122,14 +118,12 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
     """  # noqa: E501
     rows = None
     if isinstance(q, Predictions):
-        q, y_true, folds, rows = _read_some(q, y_true, folds)
+        q, y_true, rows = _read_some(q, y_true)
     members, findings = _read_members(q, y_true, rows)
-    shape = q.batch_shape if isinstance(q, Distribution) else tuple(to_numpy(q).shape[1:-1])
-    fold_findings = _fold_findings(q, folds, len(members), shape)
 
     # A member on another scale would look like every other fault, too.
     usable = members.without(_concerned(findings))
-    findings += fold_findings
+    findings += _fold_findings(q, len(members))
     if len(usable) and len(usable.rows) >= MIN_INSTANCES:
         findings += _compare(usable)
     effective = _effective(usable.probs) if len(usable) > 1 and len(usable.rows) else None
@@ -163,18 +157,14 @@ def _concerned(findings: list[Finding]) -> set[int]:
     return {i for x in findings for i in x.members}
 
 
-def _read_some(
-    q: Predictions, y_true: Any, folds: Any
-) -> tuple[Distribution, Any, Any, np.ndarray]:
-    """An ensemble of some of the stored instances, with their labels and folds, and their
-    positions: files are not read whole.
+def _read_some(q: Predictions, y_true: Any) -> tuple[Distribution, Any, np.ndarray]:
+    """An ensemble of some of the stored instances, with their labels and their positions: files are
+    not read whole.
     """
     rows = _spaced(len(q), q.n_members or 1, q.n_classes)
     part = q[rows]
     y_true = part.y_true if y_true is None else np.asarray(to_numpy(y_true))[rows]
-    if folds is not None and folds is not True:
-        folds = np.asarray(to_numpy(folds))[rows]
-    return part.distribution(), y_true, folds, rows
+    return part.distribution(), y_true, rows
 
 
 def _read_members(q: Any, y_true: Any, rows: np.ndarray | None) -> tuple[Members, list[Finding]]:
@@ -234,31 +224,12 @@ def _truth(y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bo
     return given.reshape(-1, k).astype(float)
 
 
-def _fold_findings(q: Any, folds: Any, m: int, shape: tuple[int, ...]) -> list[Finding]:
-    """That members are folds, if that is said."""
+def _fold_findings(q: Any, m: int) -> list[Finding]:
+    """That members are folds, if a factor says so."""
     factors = getattr(q, "factors", None) or ()
-    is_factor = any(name.lower() in ("fold", "folds") for name in factors)
-    if folds is None and not is_factor:
+    if not any(name.lower() in ("fold", "folds") for name in factors):
         return []
-    sentence = FOLDS
-    if folds is not None and folds is not True:
-        given = np.asarray(to_numpy(folds))
-        if (
-            given.shape != shape
-            or given.dtype.kind not in "iu"
-            or (given.size and not -1 <= given.min() <= given.max() < m)
-        ):
-            raise ValueError(
-                f"`folds` must give the fold of each instance, shape {shape}, from 0 to {m - 1} "
-                "(−1: none), or be True"
-            )
-        seen = int(np.count_nonzero(given >= 0))
-        if seen:
-            sentence += (
-                f". {counted(seen, 'instance')} of {given.size:,} were in the training data of "
-                f"{m - 1} of the {m} members"
-            )
-    return [Finding("folds", tuple(range(m)), sentence)]
+    return [Finding("folds", tuple(range(m)), FOLDS)]
 
 
 def _scale(x: np.ndarray, i: int) -> Finding | None:

@@ -61,10 +61,10 @@ def bootstrap_uncertainty(
     simulations: 95 to 99 % with healthy members.
 
     The interval is for the expected value with M members, whose EU is lower than with infinitely
-    many: see `members_needed`. Over members it assumes that they are independent trainings of the
-    same kind. What is rare among trainings cannot be seen in a few of them: if one in ten fails,
-    most ensembles of five have no failed member, and the interval misses the expected EU half of
-    the time.
+    many (``correction="jackknife"`` of `labelwise.decompose` estimates that). Over members it
+    assumes that they are independent trainings of the same kind. What is rare among trainings
+    cannot be seen in a few of them: if one in ten fails, most ensembles of five have no failed
+    member, and the interval misses the expected EU half of the time.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ together?
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,6 @@ def log_loss(
     q: Any,
     y_true: Any,
     *,
-    base: float = 2.0,
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
@@ -77,8 +75,8 @@ def log_loss(
 
     .. math:: -\frac1N \sum_i \log_2 \bar\theta_{i, y_i}
 
-    ``base=np.e`` is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels
-    that may occur together it is the sum over the labels of :math:`-\log` of the probability of
+    Times ln 2 it is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels
+    that may occur together it is the sum over the labels of :math:`-\log_2` of the probability of
     what happened. Other parameters as for `brier_score`.
 
     Examples
@@ -86,17 +84,11 @@ def log_loss(
     >>> float(log_loss(np.array([[0.5, 0.5], [0.25, 0.75]]), [0, 0]))
     1.5
     """
-    if (
-        isinstance(base, bool)
-        or not isinstance(base, int | float | np.number)
-        or not 1 < base < np.inf
-    ):
-        raise ValueError(f"`base` must be a number above 1, such as 2 (bits) or np.e; got {base!r}")
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, exclusive = forecasts(q, y_true)
     likely = p[happened] if exclusive else np.where(happened, p, 1 - p)
     with np.errstate(divide="ignore"):
-        each = -np.log(likely) / log(base)
+        each = -np.log2(likely)
     if not exclusive:
         each = each.sum(axis=1)
     return _mean(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._arrays import Array, to_numpy
 from ..calibration.reliability import ReliabilityCurve
-from ..evaluation import MeanCurve, RejectionCurve, detection_scores
+from ..evaluation import RejectionCurve, detection_scores
 from ._style import REFERENCE, add_legend, line, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Curve = RejectionCurve | MeanCurve
-
 
 def plot_rejection(
-    curves: Curve | Mapping[str, Curve], *, references: bool = True, ax: Axes | None = None
+    curves: RejectionCurve | Mapping[str, RejectionCurve],
+    *,
+    references: bool = True,
+    ax: Axes | None = None,
 ) -> Axes:
     """Accuracy, risk or utility of the kept instances against the share rejected, with confidence
     bands if available.
@@ -27,14 +28,14 @@ def plot_rejection(
     ``references`` adds random rejection and the oracle of the first curve.
     """
     ax = new_axes(ax)
-    named: Mapping[str, Curve] = curves if isinstance(curves, Mapping) else {"": curves}
+    named: Mapping[str, RejectionCurve] = curves if isinstance(curves, Mapping) else {"": curves}
     if not named:
         raise ValueError("`curves` must hold at least one curve")
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
         style = line(i, name)
         ax.plot(100 * curve.rejected, curve.value, label=name or None, drawstyle="default", **style)
-        band: Any = curve if isinstance(curve, MeanCurve) else curve.band
+        band = curve.band
         if band is not None:
             shade = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
             ax.fill_between(100 * band.rejected, band.low, band.high, **shade)

@@ -16,7 +16,8 @@ from ..calibration import check_calibration
 from ..calibration.check import confidence_sentence, mean_overconfidence
 from ..decomposition import PARTS, Components, Uncertainty, decompose
 from ..distributions import Distribution
-from ..evaluation import detection_scores, epistemic_share, rank_agreement, rejection_curve
+from ..evaluation import detection_scores, rank_agreement, rejection_curve
+from ..evaluation.classes import epistemic_share
 from ..evaluation.detection import as_numbers
 from ..events import Events
 from ..io import Predictions
@@ -304,7 +305,7 @@ def _agreement(
         for i, j in combinations(range(len(columns)), 2):
             value = nan
             if len(index) > 1:
-                value = float(rank_agreement(columns[i], columns[j]).spearman.value)
+                value = float(rank_agreement(columns[i], columns[j]).value)
             table[i, j] = table[j, i] = value
         found[part] = table.tolist()
     return found

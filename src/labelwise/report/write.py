@@ -227,9 +227,7 @@ def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
         )
     if cases.y_true is None:
         raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
-    return fitted.evaluate(
-        cases, cases.y_true, groups=cases.groups, rng=0 if fitted.smoothed else None
-    ).to_dict()
+    return fitted.evaluate(cases, cases.y_true, groups=cases.groups).to_dict()
 
 
 def _check(cases: Predictions) -> dict[str, Any] | None:

@@ -122,7 +122,7 @@ def evaluate_sets(
         )
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
     # All cases, those of each event with a guarantee, and those of each class.
-    events = {e.name: e for e in fitted.events if (e.inside == e.used_by).all()}
+    events = {e.name: e for e in fitted.events}
     where = {"all classes": np.ones(len(y), bool)} if "all classes" not in events else {}
     where |= {name: event.inside[y] for name, event in events.items()}
     where |= {name: y == k for k, name in enumerate(names) if name not in events}
@@ -192,21 +192,17 @@ def _law_is_known(fitted: SetPredictor, event: EventScores) -> bool:
     theirs.
     """
     return (
-        event.weights is None and fitted.shape is None and not (fitted.shared & event.used_by).any()
+        event.weights is None and fitted.order is None and not (fitted.shared & event.inside).any()
     )
 
 
 def _expected(
     n_calibration: int, n: int, fitted: SetPredictor, confidence: float
 ) -> tuple[float, float]:
-    """The central share of the beta-binomial law of the coverage of n new cases; for smoothed sets,
-    where it is a mixture, slightly wider.
-    """
+    """The central share of the beta-binomial law of the coverage of n new cases."""
     from scipy.stats import betabinom
 
     rank = conformal_rank(n_calibration, as_level(fitted.coverage))
     tail = (1 - confidence) / 2
-    low_rank = max(rank - 1, 1) if fitted.smoothed else rank
-    low = betabinom.ppf(tail, n, low_rank, n_calibration + 1 - low_rank)
-    high = betabinom.ppf(1 - tail, n, rank, n_calibration + 1 - rank)
+    low, high = betabinom.ppf([tail, 1 - tail], n, rank, n_calibration + 1 - rank)
     return float(low) / n, float(high) / n

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 def guarantee(sets: SetPredictor) -> str:
-    """One to three sentences: the probability, of what, for whom, on average over what."""
-    # A shape adds classes, and a class of several events has the largest of their thresholds.
-    exact = sets.smoothed and sets.shape is None and not sets.shared.any()
-    exactly = "exactly" if exact else "at least"
+    """One sentence: the probability, of what, for whom, on average over what."""
     whom, caveat = _whom(sets)
     if sets.cover == "group":
         what = f"the sets of all cases of a new group{whom} contain their true classes"
@@ -30,21 +27,10 @@ def guarantee(sets: SetPredictor) -> str:
     else:
         what = f"the set of a new case{whom} contains its true class"
         over = "new cases and calibration cases from the same population"
-    text = (
-        f"With probability {exactly} {100 * sets.coverage:g} %, {what}, on average over "
+    return (
+        f"With probability at least {100 * sets.coverage:g} %, {what}, on average over "
         f"{over}{caveat}."
     )
-    if sets.prevalence == "known":
-        text += (
-            " The class prevalences are the stated ones instead of those of the calibration cases; "
-            "within each class nothing may have changed."
-        )
-    elif sets.prevalence is not None:
-        text += (
-            " This holds approximately: the class prevalences are estimated, and within each class "
-            "nothing may have changed."
-        )
-    return text
 
 
 def _whom(sets: SetPredictor) -> tuple[str, str]:
@@ -61,8 +47,4 @@ def _whom(sets: SetPredictor) -> tuple[str, str]:
     if pools:
         listed = pools if len(pools) <= 3 else [*pools[:3], "…"]
         caveat = f"; not for each class in {' or '.join(listed)} by itself"
-    pooled = [event for event in sets.events if event.used_by.sum() < event.inside.sum()]
-    rare = [sets.class_names[k] for event in pooled for k in np.flatnonzero(event.used_by)]
-    if rare:
-        caveat += f"; nothing is guaranteed for {some(rare)}, which are too rare to be clustered"
-    return " of each cluster" if sets.per == "clusters" else " of each event", caveat
+    return " of each event", caveat

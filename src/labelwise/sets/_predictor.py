@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -11,27 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import InputError
 from .._frames import same_rows
 from .._tables import SHOWN, Shown, Summary, some
-from .._validation import as_rng
 from ._input import check_classes, one_class_each
-from ._quantiles import as_level, conformal_threshold, p_values
+from ._quantiles import as_level, conformal_threshold
 from ._result import PredictionSets
-from ._scores import class_scores
-from ._shapes import Ordinal, Tree
+from ._shapes import without_gaps
 
 if TYPE_CHECKING:
     from ._evaluation import SetEvaluation
-
-
-def check_seed(rng: Any) -> None:
-    """Refuse smoothed sets without a seed."""
-    if rng is None:
-        raise InputError(
-            "smoothed sets are random and need a seed, so that results are reproducible",
-            fix="seed",
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +29,10 @@ class EventScores:
     name: str
     inside: np.ndarray
     """The classes of the event, (K,) booleans."""
-    used_by: np.ndarray
-    """The classes whose threshold it sets; as ``inside`` except for classes too rare to be
-    clustered, which use all cases.
-    """
     scores: np.ndarray
     """Sorted, (n,); of whole groups, the largest score of each."""
     weights: np.ndarray | None
-    """Of the scores; ``None``: equal."""
+    """Of the scores, where groups differ in size; ``None``: equal."""
     n_cases: int
     n_groups: int | None
 
@@ -62,34 +46,25 @@ class SetPredictor(Shown):
     events: tuple[EventScores, ...]
     class_names: tuple[str, ...]
     coverage: float
-    score: str
     per: str
-    """``"marginal"``, ``"class"``, ``"events"`` or ``"clusters"``."""
-    smoothed: bool = False
+    """``"marginal"``, ``"class"`` or ``"events"``."""
     cover: str | None = None
     """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new
     group.
     """
-    new_weight: np.ndarray | None = None
-    """Weight of a new case of each class under label shift, (K,)."""
-    prevalence: str | None = None
-    """Under label shift: ``"known"`` or ``"estimated"`` prevalences."""
-    shape: Ordinal | Tree | None = None
+    order: np.ndarray | None = None
+    """Of ordered classes: their positions from lowest to highest; sets then have no gaps."""
 
     @cached_property
     def thresholds(self) -> np.ndarray:
-        """A class is in the set if its score is at most this, (K,): for LAC the score is −p, for
-        APS the probability of all classes at least as probable. A class of several events has the
-        largest threshold, so that the guarantee of each holds.
+        """A class is in the set if its score −p is at most this, (K,). A class of several events
+        has the largest threshold, so that the guarantee of each holds.
         """
         level = as_level(self.coverage)
         found = np.full(len(self.class_names), -inf)
         for event in self.events:
-            for k in np.flatnonzero(event.used_by):
-                new = 1.0 if self.new_weight is None else float(self.new_weight[k])
-                found[k] = max(
-                    found[k], conformal_threshold(event.scores, level, event.weights, new)
-                )
+            limit = conformal_threshold(event.scores, level, event.weights)
+            found[event.inside] = np.maximum(found[event.inside], limit)
         return found
 
     @property
@@ -97,7 +72,7 @@ class SetPredictor(Shown):
         """Which classes belong to several events, (K,): they are covered at least as often as each
         of these asks for.
         """
-        return np.asarray(np.sum([event.used_by for event in self.events], axis=0) > 1)
+        return np.asarray(np.sum([event.inside for event in self.events], axis=0) > 1)
 
     @property
     def guarantee(self) -> str:
@@ -106,47 +81,22 @@ class SetPredictor(Shown):
 
         return guarantee(self)
 
-    def with_coverage(self, coverage: float) -> SetPredictor:
-        """The same calibration cases at another level."""
-        from ._fit import check_enough
-
-        level = as_level(coverage)
-        check_enough(self.events, level, self.class_names, groups=self.cover is not None)
-        return replace(self, coverage=float(coverage))
-
-    def p_values(self, q: Any, *, rng: Any = None) -> np.ndarray:
-        """The conformal p-value of each class, (..., K): how many calibration cases (of its events)
-        are at least as strange. Without `smoothed`, P(p-value of the true class ≤ α) ≤ α; with it,
-        = α for events that share no class.
-        """
-        p = self._probabilities(q)
-        scores, uniform = self._scores(p.reshape(-1, p.shape[-1]), rng)
-        return self._p_values(scores, uniform).reshape(p.shape)
-
-    def predict(self, q: Any, *, rng: Any = None) -> PredictionSets:
+    def predict(self, q: Any) -> PredictionSets:
         """The prediction set of each case.
 
         Parameters
         ----------
         q : distribution, Predictions or mean probabilities (..., K)
             Of the classes the thresholds were fitted for, from the same model.
-        rng : int or Generator
-            Random seed; only for ``smoothed`` sets, which are random.
         """
         p = self._probabilities(q)
-        flat = p.reshape(-1, p.shape[-1])
-        scores, uniform = self._scores(flat, rng)
-        if uniform is None:
-            member = scores <= self.thresholds
-        else:
-            member = self._p_values(scores, uniform) > float(1 - as_level(self.coverage))
-        nodes = None
-        if self.shape is not None:
-            member, nodes = self.shape.fill(member, self._p_values(scores, uniform))
-        return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee, nodes)
+        member = -p.reshape(-1, p.shape[-1]) <= self.thresholds
+        if self.order is not None:
+            member = without_gaps(member, self.order)
+        return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee)
 
     def evaluate(
-        self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95, rng: Any = None
+        self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95
     ) -> SetEvaluation:
         """Coverage and size of the sets of labeled cases, for each class and each event with a
         guarantee.
@@ -164,13 +114,11 @@ class SetPredictor(Shown):
         confidence : float
             Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where
             nothing was missed, they are exact for as many independent groups.
-        rng : int or Generator
-            Random seed; only for ``smoothed`` sets.
         """
         from ._evaluation import evaluate_sets
 
         y_true, groups = same_rows(q, y_true=y_true, groups=groups)
-        return evaluate_sets(self, self.predict(q, rng=rng), y_true, groups, confidence)
+        return evaluate_sets(self, self.predict(q), y_true, groups, confidence)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to an .npz file of plain numbers and text, for `load_sets`."""
@@ -183,38 +131,11 @@ class SetPredictor(Shown):
         check_classes(p, names, self.class_names)
         return p
 
-    def _scores(self, p: np.ndarray, rng: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        """Scores (N, K) and, for smoothed sets, uniform numbers for their ties."""
-        if not self.smoothed:
-            if rng is not None:
-                raise InputError(
-                    "a random seed is for smoothed sets; these are not random", fix="no_seed"
-                )
-            return class_scores(self.score, p), None
-        check_seed(rng)
-        generator = as_rng(rng)
-        return class_scores(self.score, p, generator.random(len(p))), generator.random(p.shape)
-
-    def _p_values(self, scores: np.ndarray, uniform: np.ndarray | None) -> np.ndarray:
-        found = np.zeros(scores.shape)
-        for event in self.events:
-            k = event.used_by
-            new = 1.0 if self.new_weight is None else self.new_weight[k]
-            values = p_values(
-                event.scores,
-                scores[:, k],
-                event.weights,
-                new,
-                None if uniform is None else uniform[:, k],
-            )
-            found[:, k] = np.maximum(found[:, k], values)
-        return found
-
     def _summary(self) -> Summary:
         header = ["guarantee for", "classes", "cases", "groups", "in the set if"]
         rows = []
         for event in self.events[:SHOWN]:
-            classes = some([self.class_names[k] for k in np.flatnonzero(event.used_by)], 3)
+            classes = some([self.class_names[k] for k in np.flatnonzero(event.inside)], 3)
             groups = f"{event.n_groups:,}" if event.n_groups is not None else ""
             limit = self._limit_in_words(event)
             rows.append([event.name, classes, f"{event.n_cases:,}", groups, limit])
@@ -222,15 +143,14 @@ class SetPredictor(Shown):
             for row in (header, *rows):
                 del row[3]
         per = "event" if self.per == "events" else self.per
-        title = f"Sets ({self.score}, coverage {self.coverage:g} per {per})"
+        title = f"Sets (coverage {self.coverage:g} per {per})"
         if len(self.events) > SHOWN:
             title += f" (the first {SHOWN} of {len(self.events)})"
         return Summary(title, header, rows, self.guarantee)
 
     def _limit_in_words(self, event: EventScores) -> str:
-        limits = self.thresholds[event.used_by]
-        if limits.min() == inf:
+        limits = -self.thresholds[event.inside]
+        if limits.max() == -inf:
             return "always"
-        sign, words = (-1, "p ≥") if self.score == "lac" else (1, "cumulative p ≤")
-        ends = sorted({f"{sign * limit:.4g}" for limit in (limits.min(), limits.max())})
-        return f"{words} {' to '.join(ends)}"
+        ends = sorted({f"{limit:.4g}" for limit in (limits.min(), limits.max())})
+        return f"p ≥ {' to '.join(ends)}"

@@ -1,5 +1,5 @@
-"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, p-values, and how many
-cases a guarantee needs.
+"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, and how many cases a
+guarantee needs.
 
 Scores are nonconformity scores: high is strange. A class belongs to the set if its score is at most
 the threshold.
@@ -46,10 +46,10 @@ def conformal_rank(n: int, level: Fraction) -> int:
 
 
 def conformal_threshold(
-    scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None, new_weight: float = 1.0
+    scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None
 ) -> float:
     r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i +
-    w_\text{new})`, or ∞; ``scores`` sorted.
+    1)`, or ∞; ``scores`` sorted.
 
     Without weights it is the score of rank ⌈(n + 1) · coverage⌉, computed in integers. With
     weights, sums that are equal up to rounding count as equal.
@@ -58,36 +58,11 @@ def conformal_threshold(
         rank = conformal_rank(len(scores), level)
         return float(scores[rank - 1]) if rank <= len(scores) else inf
     sums = np.cumsum(weights)
-    total = (sums[-1] if len(sums) else 0.0) + new_weight
+    total = (sums[-1] if len(sums) else 0.0) + 1.0
     place = int(
         np.searchsorted(sums, float(level) * total - len(sums) * np.finfo(float).eps * total)
     )
     return float(scores[place]) if place < len(scores) else inf
-
-
-def p_values(
-    scores: np.ndarray,
-    new: np.ndarray,
-    weights: np.ndarray | None,
-    new_weight: Any,
-    uniform: np.ndarray | None,
-) -> np.ndarray:
-    r"""Conformal p-values of ``new`` scores, given sorted calibration scores.
-
-    .. math:: p = \frac{\sum_{s_i > s} w_i + U \cdot (\sum_{s_i = s} w_i + w_\text{new})}{\sum_i w_i + w_\text{new}}
-
-    U = 1 (``uniform`` is ``None``) is conservative; with uniform U the p-value of a true class is
-    exactly uniform.
-    """  # noqa: E501
-    n = len(scores)
-    tail = np.append(
-        np.cumsum((np.ones(n) if weights is None else weights)[::-1])[::-1], 0.0
-    )  # tail[i]: weight of the scores from i on
-    above = tail[np.searchsorted(scores, new, side="right")]
-    tied = tail[np.searchsorted(scores, new, side="left")] - above + new_weight
-    return np.asarray(
-        (above + (1.0 if uniform is None else uniform) * tied) / (tail[0] + new_weight)
-    )
 
 
 def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:

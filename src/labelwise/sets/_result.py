@@ -21,8 +21,6 @@ class PredictionSets(Shown):
     class_names: tuple[str, ...]
     guarantee: str
     """What the sets guarantee, in words."""
-    nodes: tuple[tuple[str, ...], ...] | None = None
-    """With a tree: the nodes whose classes make up the set of each case."""
 
     @property
     def size(self) -> np.ndarray:
@@ -67,8 +65,6 @@ class PredictionSets(Shown):
             "set": np.asarray(["; ".join(names[row]) for row in rows], dtype=object),
             "size": self.size.reshape(-1),
         }
-        if self.nodes is not None:
-            columns["nodes"] = np.asarray(["; ".join(found) for found in self.nodes], dtype=object)
         return columns | {f"in_{name}": rows[:, k] for k, name in enumerate(self.class_names)}
 
     def _summary(self) -> Summary:

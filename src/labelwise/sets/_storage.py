@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._suggestions import check_choice
 from ..io.atomic import replacing
 from ..io.files import reading
 from ._predictor import EventScores, SetPredictor
 from ._quantiles import as_level
-from ._scores import SCORES
-from ._shapes import Ordinal, Tree
 
 if TYPE_CHECKING:
     from .labels import LabelThresholds
 
-SETS, LABELS = "labelwise sets 2", "labelwise label thresholds 2"
-SETTINGS = ("coverage", "score", "per", "smoothed", "cover", "new_weight", "prevalence")
+SETS, LABELS = "labelwise sets 3", "labelwise label thresholds 3"
+SETTINGS = ("coverage", "per", "cover")
 
 
 def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> Path:
@@ -79,25 +76,23 @@ def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
         "n_groups": [event.n_groups for event in events],
         "n_scores": [len(event.scores) for event in events],
         "inside": np.stack([event.inside for event in events]),
-        "used_by": np.stack([event.used_by for event in events]),
         "scores": np.concatenate([event.scores for event in events]),
         "weights": None,
     }
     weights = [event.weights for event in events if event.weights is not None]
     if weights:
         values["weights"] = np.concatenate(weights)
-    if fitted.shape is not None:
-        values |= vars(fitted.shape)
+    if fitted.order is not None:
+        values["order"] = fitted.order
     return write_values(path, SETS, values)
 
 
 def _predictor_from(values: dict[str, Any]) -> SetPredictor:
     as_level(values["coverage"])
-    check_choice(values["score"], "score", SCORES)
-    inside, used_by, scores = values["inside"], values["used_by"], values["scores"]
+    inside, scores = values["inside"], values["scores"]
     shape = (len(values["event_names"]), len(values["class_names"]))
-    fits = inside.shape == used_by.shape == shape and sum(values["n_scores"]) == len(scores)
-    if not fits or not used_by.any(axis=0).all() or np.isnan(scores).any():
+    fits = inside.shape == shape and sum(values["n_scores"]) == len(scores)
+    if not fits or not inside.any(axis=0).all() or np.isnan(scores).any():
         raise ValueError("it is damaged: scores, events and classes do not fit each other")
     ends = np.cumsum(values["n_scores"])[:-1]
     weights: list[Any] = [None] * len(inside)
@@ -107,19 +102,10 @@ def _predictor_from(values: dict[str, Any]) -> SetPredictor:
         EventScores,
         values["event_names"],
         inside,
-        used_by,
         np.split(scores, ends),
         weights,
         values["n_cases"],
         values["n_groups"],
     )
     settings = {key: values[key] for key in SETTINGS}
-    return SetPredictor(tuple(events), values["class_names"], **settings, shape=_shape_from(values))
-
-
-def _shape_from(values: dict[str, Any]) -> Ordinal | Tree | None:
-    if "order" in values:
-        return Ordinal(values["order"])
-    if "nodes" in values:
-        return Tree(tuple(values["node_names"]), values["nodes"], values["max_nodes"])
-    return None
+    return SetPredictor(tuple(events), values["class_names"], **settings, order=values.get("order"))

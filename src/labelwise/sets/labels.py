@@ -15,7 +15,6 @@ from .._errors import InputError
 from .._frames import same_rows
 from .._labels import outcomes_by_class
 from .._resampling import Estimate, check_confidence, share_estimate
-from .._suggestions import check_choice
 from .._tables import SHOWN, Shown, Summary
 from ._input import check_classes, codes_of, mean_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
@@ -26,8 +25,6 @@ from ._quantiles import (
     fewest_cases,
     fewest_with_confidence,
 )
-
-METHODS = ("risk_control", "learn_then_test")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,9 +38,7 @@ class LabelThresholds(Shown):
     class_names: tuple[str, ...]
     miss_rate: float
     false_alarm_rate: float
-    method: str
     confidence: float | None
-    family_wise: bool
     n_present: np.ndarray
     n_absent: np.ndarray
     grouped: bool = False
@@ -56,21 +51,11 @@ class LabelThresholds(Shown):
             f"absent one yes with at most {self.false_alarm_rate:g}"
         )
         if self.confidence is not None:
-            many = "for each of these statements by itself"
-            if self.family_wise:
-                many = "for all labels at once"
             return (
-                f"With confidence {100 * self.confidence:g} % over calibration samples, {many}: "
-                f"{what} (Learn then Test)."
+                f"With confidence {100 * self.confidence:g} % over calibration samples, for each "
+                f"of these statements by itself: {what} (Learn then Test)."
             )
         who = "a random case of a new group" if self.grouped else "a new case"
-        if self.family_wise:
-            return (
-                f"On average over calibration samples, in {who}: the probability that any present "
-                f"label is answered no is at most {self.miss_rate:g}, "
-                f"that any absent one is answered yes at most {self.false_alarm_rate:g} (conformal "
-                "risk control)."
-            )
         return (
             f"For each label, on average over calibration samples, in {who}: {what} (conformal "
             "risk control)."
@@ -172,9 +157,7 @@ def fit_labels(
     *,
     miss_rate: float = 0.1,
     false_alarm_rate: float = 0.1,
-    method: str = "risk_control",
     confidence: float | None = None,
-    family_wise: bool = False,
     groups: Any = None,
 ) -> LabelThresholds:
     r"""Thresholds that answer yes, no or unsure for each label and bound its miss rate and its
@@ -182,9 +165,9 @@ def fit_labels(
 
     .. math:: P(\text{no} \mid \text{present}) \le \text{miss rate}, \qquad P(\text{yes} \mid \text{absent}) \le \text{false alarm rate}
 
-    ``"risk_control"`` (Angelopoulos et al. 2024): on average over calibration samples.
-    ``"learn_then_test"`` (Angelopoulos et al. 2021): with this ``confidence`` over calibration
-    samples, by exact binomial tests in a fixed sequence.
+    On average over calibration samples (conformal risk control: Angelopoulos et al. 2024), or with
+    a ``confidence`` over calibration samples, by exact binomial tests in a fixed sequence (Learn
+    then Test: Angelopoulos et al. 2021).
 
     Parameters
     ----------
@@ -193,16 +176,11 @@ def fit_labels(
         class of a case is its only label.
     y_cal : array (N, K) of 0 and 1, or (N,) of classes
     miss_rate, false_alarm_rate : float
-    method : {"risk_control", "learn_then_test"}
     confidence : float, optional
-        For ``"learn_then_test"``, such as 0.95.
-    family_wise : bool
-        All labels at once. With ``"learn_then_test"`` all bounds hold simultaneously with the
-        confidence (Bonferroni); with ``"risk_control"`` the rates are divided by the number of
-        labels, so that they bound the probability of any miss (any false alarm) in a case.
+        Such as 0.95, for each label by itself; without it the rates hold on average.
     groups : array (N,), optional
-        Which cases belong together; then the rates are those of a random case of a new group. Only
-        for ``"risk_control"``.
+        Which cases belong together; then the rates are those of a random case of a new group. Not
+        with ``confidence``.
 
     Returns
     -------
@@ -219,7 +197,6 @@ def fit_labels(
     >>> print(labels.guarantee)
     For each label, on average over calibration samples, in a new case: a present label is answered no with probability at most 0.1, and an absent one yes with at most 0.1 (conformal risk control).
     """  # noqa: E501
-    check_choice(method, "method", METHODS)
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
     p, found, _ = mean_probabilities(q_cal, "q_cal")
     names = found or tuple(str(k) for k in range(p.shape[-1]))
@@ -228,23 +205,13 @@ def fit_labels(
     p, k = p.reshape(present.shape), len(names)
     code = codes_of(groups, len(p))
     delta = None  # the error probability of each test
-    if method == "learn_then_test":
+    if confidence is not None:
         if code is not None:
             raise ValueError(
-                "`groups` need method='risk_control': the tests of 'learn_then_test' are about "
-                "independent cases"
+                "`confidence` cannot be combined with `groups`: its tests are about independent "
+                "cases. Without it the rates hold on average"
             )
-        confidence = 0.95 if confidence is None else float(confidence)
         delta = float(1 - as_level(confidence, "confidence"))
-        if family_wise:
-            delta /= 2 * k
-    elif confidence is not None:
-        raise ValueError(
-            "`confidence` is for method='learn_then_test'; conformal risk control holds on average "
-            "over calibration samples"
-        )
-    elif family_wise:
-        miss, alarm = miss / k, alarm / k
     lower, upper = np.empty(k), np.empty(k)
     for j in range(k):
         here = present[:, j]
@@ -261,9 +228,7 @@ def fit_labels(
         names,
         float(miss_rate),
         float(false_alarm_rate),
-        method,
         confidence,
-        family_wise,
         counts,
         len(p) - counts,
         code is not None,
@@ -310,5 +275,4 @@ def thresholds_from(values: dict[str, Any]) -> LabelThresholds:
             raise ValueError(f"it is damaged: `{name}` has shape {values[name].shape}")
     if not (labels.lower <= labels.upper).all():
         raise ValueError("it is damaged: the thresholds do not fit each other")
-    check_choice(labels.method, "method", METHODS)
     return labels

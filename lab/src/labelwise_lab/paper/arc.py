@@ -4,15 +4,17 @@ uncertainty by three measures.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labelwise import Ensemble
-from labelwise.evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
+from labelwise.evaluation import RejectionCurve, rejection_curve
 from labelwise.io import Predictions
 
+from ..statistics import mean_over_runs
 from ..text import PARTS
 from .prediction_files import effect_of_rounding
 from .records import RunNumbers
@@ -24,6 +26,42 @@ __all__ = ["run"]
 
 GRID = 50
 """Points of a drawn curve, as in the published code; areas are those of the full curve."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurve:
+    """Mean of the curves of several runs, as far as it is drawn, with its t-interval."""
+
+    kind: str
+    rejected: np.ndarray
+    value: np.ndarray
+    sd: np.ndarray
+    """Standard deviation between runs (n − 1 in the denominator)."""
+    low: np.ndarray
+    high: np.ndarray
+    random: float
+    oracle: np.ndarray
+
+    @property
+    def band(self) -> MeanCurve:
+        """The interval, where `plot_rejection` looks for it."""
+        return self
+
+
+def mean_curve(curves: list[RejectionCurve]) -> MeanCurve:
+    """Mean, standard deviation and 95 % t-interval over runs with the same shares."""
+    values = np.stack([curve.value for curve in curves])
+    mean = mean_over_runs(values)
+    return MeanCurve(
+        curves[0].kind,
+        curves[0].rejected,
+        np.asarray(mean.value),
+        values.std(axis=0, ddof=1),
+        np.asarray(mean.low),
+        np.asarray(mean.high),
+        float(np.mean([curve.random for curve in curves])),
+        np.mean([curve.oracle for curve in curves], axis=0),
+    )
 
 
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
@@ -88,7 +126,8 @@ def draw(curves: dict[tuple[str, str], MeanCurve | RejectionCurve], path: Path) 
 
     figure, axes = panels(3, width=11 / 3, height=3.4, sharey=True)
     for ax, part in zip(axes, PARTS, strict=True):
-        plot_rejection({measure: curves[measure, part] for measure in MEASURES}, ax=ax)
+        drawn: dict[str, Any] = {measure: curves[measure, part] for measure in MEASURES}
+        plot_rejection(drawn, ax=ax)
         ax.set_title(f"{part} uncertainty", fontsize=10)
         if part != PARTS[0]:
             ax.set_ylabel("")

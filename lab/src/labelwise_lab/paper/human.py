@@ -59,7 +59,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     # Variation over images rather than over trainings.
     numbers["spearman by label, images of the last run"] = [
         {"label": label}
-        | estimate(rank_agreement(u.aleatoric[:, k], spread[:, k], rng=0, n_bootstrap=200).spearman)
+        | estimate(rank_agreement(u.aleatoric[:, k], spread[:, k], rng=0, n_bootstrap=200))
         for k, label in enumerate(u.class_names)
     ]
     numbers["mean spread of the votes"] = [
@@ -85,7 +85,7 @@ def vote_spread(votes: np.ndarray) -> np.ndarray:
 
 
 def _spearman(a: np.ndarray, b: np.ndarray) -> float:
-    return float(rank_agreement(a, b).spearman)
+    return float(rank_agreement(a, b))
 
 
 def over_classes(rho: float | None, n: int) -> dict[str, float | None]:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist, fmean, variance
 
-from labelwise.evaluation import mean_over_runs
-
+from ..statistics import mean_over_runs
 from .records import Record
 
 __all__ = ["excludes_zero", "paired_difference", "simultaneous", "welch", "wider"]

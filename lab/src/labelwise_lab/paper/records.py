@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.evaluation import Estimate, mean_over_runs
+from labelwise.evaluation import Estimate
 
+from ..statistics import mean_over_runs
 from ..text import plain
 
 __all__ = ["Record", "RunNumbers", "distinct", "estimate", "over_runs", "pick", "select"]

@@ -96,13 +96,8 @@ def benchmark_votes(
     halves = [(a[keep[a]], b[keep[b]]) for a, b in _halves(len(counts), groups, n_splits, rng)]
     if hard:
         return result | {"total_scores": _totals(q, counts, halves)}
-    bounds = vote_reliability(q, votes, "log", annotators=annotators, groups=groups)
-    result["entropy"] = {
-        "claimed": _round(bounds.claimed),
-        "low": _round(bounds.low.low),
-        "high": _round(bounds.high.high),
-        "verdict": list(bounds.verdict),
-    }
+    claims = to_numpy(decompose(q[keep], "log").aleatoric).astype(float).mean(axis=0)
+    result["entropy"] = _entropy(claims, reliability.aleatoric.labels.observed)
     fitted = fit_vote_calibration(q, votes, annotators=annotators)
     above = to_numpy(fitted(q).aleatoric)[keep] > to_numpy(claimed.total)[keep]
     result["moved"] = {
@@ -112,6 +107,29 @@ def benchmark_votes(
         "repaired_above_total": _round(above.mean(axis=0)),
     }
     return result | _splits(q, counts, groups, halves, n_bootstrap, rng, progress)
+
+
+def entropy_bounds(a: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds on E h(p), h the binary entropy in bits, given a = E p(1 − p): 4a from below, and from
+    above (4a)^(1/ln 4) (Topsøe 2001, and Jensen's inequality).
+
+    >>> [float(x.round(3)) for x in entropy_bounds(0.09)]  # h(0.1) is 0.469
+    [0.36, 0.479]
+    """
+    x = np.clip(4 * np.asarray(a, float), 0, 1)
+    return x, x ** (1 / np.log(4))
+
+
+def _entropy(claimed: np.ndarray, observed: Estimate) -> dict[str, Any]:
+    """Mean claims under log loss, and what the votes allow by their confidence bounds."""
+    low, high = entropy_bounds(observed.low)[0], entropy_bounds(observed.high)[1]
+    verdict = np.where(claimed < low, "too low", np.where(claimed > high, "too high", "possible"))
+    return {
+        "claimed": _round(claimed),
+        "low": _round(low),
+        "high": _round(high),
+        "verdict": verdict.tolist(),
+    }
 
 
 def _vote_counts(q: Distribution, votes: Any, annotators: Sequence[str] | None) -> np.ndarray:

@@ -1,76 +1,21 @@
-"""Intervals for several numbers at once, and means of clustered cases with a named estimand."""
+"""Means of cases that come in groups, with a named estimand."""
 
 from __future__ import annotations
 
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from .._frames import same_rows
-from .._labels import as_numpy, as_scores
+from .._labels import as_scores
 from .._resampling import (
     Bounds,
     Estimate,
     check_confidence,
     group_codes,
     mean_over_groups,
-    t_quantile,
 )
 
 ESTIMANDS = ("case", "group")
-
-
-def simultaneous_intervals(
-    value: Any, *, standard_error: Any, freedom: float = inf, confidence: float = 0.95
-) -> Estimate:
-    r"""Intervals that contain *all* true values of a family with probability ``confidence``.
-
-    Of 60 ordinary 95 % intervals three miss on average, and the most striking one is likely to be
-    among them. These are value ± c · se, where c is Student's t at level :math:`1 - \alpha / (2J)`
-    (Bonferroni).
-
-    Parameters
-    ----------
-    value : array (J,)
-        The numbers of the family: all measures on all data sets, all classes.
-    standard_error : array (J,)
-        Standard error of each number.
-    freedom : float
-        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default.
-    confidence : float
-        Probability that no interval misses.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> print(simultaneous_intervals([0.8, 0.7], standard_error=[0.01, 0.02], freedom=9))
-    0.800 (95 % interval 0.773 to 0.827)
-    0.700 (95 % interval 0.646 to 0.754)
-    """
-    check_confidence(confidence)
-    if not isinstance(freedom, int | float | np.number) or not freedom > 0:
-        raise ValueError(
-            f"`freedom` must be positive: the number of runs or groups, minus 1; got {freedom!r}"
-        )
-    values = as_numpy(value, "value").astype(float)
-    if values.ndim != 1 or not values.size:
-        raise ValueError(
-            f"`value` must hold the numbers of the family, shape (J,); got shape {values.shape}"
-        )
-    se = as_numpy(standard_error, "standard_error").astype(float)
-    if se.shape != values.shape or np.any(se < 0):
-        raise ValueError(
-            f"`standard_error` must have one nonnegative value for each of {len(values)} "
-            f"values; got shape {se.shape}"
-        )
-    half = t_quantile(freedom, 1 - (1 - confidence) / len(values)) * se
-    return Estimate(
-        values, values - half, values + half, confidence, f"Bonferroni over {len(values)}"
-    )
 
 
 def clustered_mean(
