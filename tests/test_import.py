@@ -49,7 +49,6 @@ LAYERS = [
         "_interrupts",
         "_lazy",
         "_suggestions",
-        "_engine.make_coefficients",
     },
     {"_frames", "_engine.kernel"},
     {"_arrays", "_engine"},
