@@ -145,6 +145,16 @@ def test_alpha(lib: Any, make: Any) -> None:
             make(lib.array([[bad, 1.0]]))
 
 
+@pytest.mark.parametrize("make", [lw.Dirichlet, lambda alpha: lw.DirichletMixture(alpha[None])])
+def test_sums_of_concentrations_do_not_overflow(make: Any) -> None:
+    with refused(
+        ValueError,
+        "`alpha` is too large to be summed over the classes; the highest is 5e+307 for shape",
+    ):
+        make(np.full((1, 3), 5e307))
+    assert np.isfinite(lw.decompose(make(np.full((1, 3), 1e307))).total).all()
+
+
 def test_alpha_of_wrong_shape(lib: Any) -> None:
     with refused(
         ValueError, "`alpha` must have at least 1 axis (..., classes); got a single number"

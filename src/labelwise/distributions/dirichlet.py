@@ -252,7 +252,13 @@ def check_alpha(alpha: Any) -> Array:
     check_classes(alpha, "alpha")
     if values_known(alpha) and 0 not in alpha.shape:
         check_finite(alpha, "alpha")
-        lowest = float(namespace(alpha).min(without_gradient(alpha)))
+        xp, values = namespace(alpha), without_gradient(alpha)
+        lowest, highest = float(xp.min(values)), float(xp.max(values))
+        if highest > float(xp.finfo(alpha.dtype).max) / (4 * alpha.shape[-1]):
+            raise ValueError(
+                "`alpha` is too large to be summed over the classes; the highest is "
+                f"{highest:.4g} for shape {tuple(alpha.shape)}"
+            )
         if lowest <= 0:
             raise ValueError(
                 f"`alpha` must be positive; the lowest is {lowest:.4g} for shape "
