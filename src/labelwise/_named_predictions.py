@@ -66,12 +66,14 @@ def read_names(
     any_column: bool = False,
 ) -> Input:
     """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the
-    order of the first.
+    order of the first; anything else as it is.
 
     ``class_names`` must be the names of the columns, if these have any, and their order is that of
     the result. Without them, a column that is called like an id is refused, unless it is known that
     ``any_column`` is a class.
     """
+    if type(given) is np.ndarray or not has_names(given):
+        return Input(given, member_axis, class_axis, class_names, None, None)
     if type(given).__name__ == "Dataset" and library_of_frame(given) == "xarray":
         variables = dict(given.data_vars)
         given = next(iter(variables.values())) if len(variables) == 1 else variables
@@ -121,7 +123,7 @@ def moved_last(given: Input) -> Any:
     """The values with members first, where a dimension says which axis they are on, and classes
     last.
     """
-    if not isinstance(given.values, np.ndarray):
+    if given.class_axis == -1 and not given.member_axis:
         return given.values
     if given.member_axis is None:
         return np.moveaxis(given.values, given.class_axis, -1)

@@ -23,9 +23,6 @@ else:  # Python 3.13 knows defaults
 
     ArrayT = TypeVar("ArrayT")
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
-GivenT = TypeVar("GivenT")
-"""For class methods, which pyright calls with the default of `ArrayT`."""
-
 
 DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
