@@ -16,16 +16,12 @@ def test_classes(case) -> None:
     np.testing.assert_allclose(
         [bar.get_height() for bar in ax.containers[0]], np.asarray(by.own.epistemic.value)[order]
     )
-    ax = lw.plots.plot_ecdf(by, "total", class_names=["lung"])
-    values, shares = by.ecdf("lung", "total")
-    np.testing.assert_allclose(ax.lines[0].get_xdata()[1:], values)
-    np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], shares)
 
 
 def test_classes_of_an_uncertainty_are_summarized_first(case) -> None:
     _, u, _ = case
     by = lw.evaluation.by_class(u)
-    for draw in (lw.plots.plot_by_class, lw.plots.plot_ecdf):
+    for draw in (lw.plots.plot_by_class,):
         ours, expected = draw(u), draw(by)
         assert [x.get_text() for x in ours.get_xticklabels()] == [
             x.get_text() for x in expected.get_xticklabels()

@@ -1,15 +1,14 @@
-"""Uncertainty by class: means and distributions."""
+"""Uncertainty by class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..decomposition import Uncertainty
 from ..evaluation import ByClass, by_class
-from ._style import add_legend, line, name_bars, new_axes, stack_parts, tick_text
+from ._style import add_legend, name_bars, new_axes, stack_parts, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,28 +43,6 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     name_bars(ax, [tick_text(by.class_names[k], 18) for k in order])
     ax.set_ylabel(f"mean uncertainty\n{where}")
     add_legend(ax, above=True)
-    return ax
-
-
-def plot_ecdf(
-    by: ByClass | Uncertainty,
-    measure: str = "epistemic",
-    *,
-    class_names: Sequence[str] | None = None,
-    own: bool = False,
-    ax: Axes | None = None,
-) -> Axes:
-    """Empirical distribution function of each class's uncertainty."""
-    by = _by_class(by)
-    ax = new_axes(ax)
-    for i, name in enumerate(by.class_names if class_names is None else class_names):
-        values, shares = by.ecdf(name, measure, own=own)
-        x, y = np.r_[values[:1], values], np.r_[0, shares]
-        ax.step(x, y, where="post", label=tick_text(name), **line(i))
-    ax.set_xlabel(f"{measure} uncertainty")
-    ax.set_ylabel("share of instances")
-    ax.set_ylim(0, 1.01)
-    add_legend(ax, fontsize=8)
     return ax
 
 
