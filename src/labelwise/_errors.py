@@ -96,6 +96,7 @@ PYTHON_FIXES: Mapping[str, str] = {
     "for model in models])). If they are logits "
     "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
     "to_numpy": "To match them by position, give all as arrays: df.to_numpy()",
+    "to_values": "Give a plain array: x.values",
     "unique_index": (
         "Give each row its own index, or match them by position without it: .to_numpy()"
     ),

@@ -23,7 +23,7 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._named_predictions import moved_last, read_names
+from .._named_predictions import read_names
 from .._validation import (
     as_rng,
     check_classes,
@@ -76,7 +76,7 @@ class Dirichlet(Distribution[ArrayT]):
         self, alpha: ArrayOf[ArrayT] | Sequence[Any], *, class_names: ClassNames | None = None
     ) -> None:
         given = read_names(alpha, "alpha", class_names, members=False)
-        values = check_alpha(moved_last(given))
+        values = check_alpha(given.values)
         _refuse_probabilities(values)
         if (
             values.ndim == 3
@@ -150,7 +150,7 @@ class DirichletMixture(Distribution[ArrayT]):
         class_names: ClassNames | None = None,
     ) -> None:
         given = read_names(alpha, "alpha", class_names)
-        values = check_alpha(moved_last(given))
+        values = check_alpha(given.values)
         if values.ndim > 1 and values.shape[0] > 1:
             _refuse_probabilities(values)
         if values.ndim < 2:
