@@ -52,7 +52,7 @@ LAYERS = [
     },
     {"_frames", "_engine.kernel"},
     {"_arrays", "_engine"},
-    {"_labels", "_named_predictions", "_tables", "_engine.blocks", "_engine.host"},
+    {"_labels", "_tables", "_engine.blocks", "_engine.host"},
     {"losses", "events", "_results", "_engine.torch_gradient", "_engine.dirichlet"},
     {"_engine.jax_traced"},
     {"_validation", "_engine.compute"},

@@ -12,7 +12,6 @@ __all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
 # options.
 PYTHON_FIXES: Mapping[str, str] = {
-    "accumulator_order": "Give both Accumulators the predictions in one order",
     "batch": "Use batch='top' or batch='diverse'",
     "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
     "class_axis_first": (
@@ -96,7 +95,6 @@ PYTHON_FIXES: Mapping[str, str] = {
     "for model in models])). If they are logits "
     "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
     "to_numpy": "To match them by position, give all as arrays: df.to_numpy()",
-    "to_values": "Give a plain array: x.values",
     "unique_index": (
         "Give each row its own index, or match them by position without it: .to_numpy()"
     ),

@@ -36,7 +36,9 @@ def library_of_frame(x: Any) -> str | None:
         if library in LIBRARIES and kind.__name__ in ("DataFrame", "Series"):
             return library
         if library == "xarray" and kind.__name__ in ("DataArray", "Dataset"):
-            raise InputError("arrays of xarray are not matched by name", fix="to_values")
+            raise InputError(
+                "arrays of xarray are not matched by name. Give a plain array: x.values"
+            )
     return None
 
 

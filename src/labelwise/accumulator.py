@@ -15,9 +15,9 @@ from ._engine import joining
 from ._engine.host import back
 from ._engine.joining import State
 from ._errors import InputError
-from ._named_predictions import has_names
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
+from .distributions.named_predictions import has_names
 from .losses import CustomLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
@@ -151,8 +151,7 @@ class Accumulator:
         named = self._names is not None and other._names is not None
         if named and self._class_names(k) != other._class_names(k):
             raise InputError(
-                "only an Accumulator with the same classes in the same order can be merged",
-                fix="accumulator_order",
+                "only an Accumulator with the same classes in the same order can be merged"
             )
         self._fold()
         if self._state is None:

@@ -23,7 +23,6 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._named_predictions import read_names
 from .._validation import (
     as_rng,
     check_classes,
@@ -36,6 +35,7 @@ from .._validation import (
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Beta, BetaMixture
+from .named_predictions import read_names
 
 MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 

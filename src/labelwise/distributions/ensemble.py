@@ -24,7 +24,6 @@ from .._arrays import (
 )
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
-from .._named_predictions import read_names
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
@@ -41,6 +40,7 @@ from ..events import Events, Family, as_events
 from ..sources import Factors, as_factors
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Atoms
+from .named_predictions import read_names
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
 

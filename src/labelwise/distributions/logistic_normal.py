@@ -26,12 +26,12 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._named_predictions import has_names
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
+from .named_predictions import has_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

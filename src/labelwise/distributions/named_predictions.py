@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import check_names
-from ._column_words import may_be_no_class
-from ._errors import InputError
-from ._frames import (
+from .._arrays import check_names
+from .._column_words import may_be_no_class
+from .._errors import InputError
+from .._frames import (
     Labeled,
     distinct_names,
     is_positions,
@@ -19,7 +19,7 @@ from ._frames import (
     row_order,
     values_by_class,
 )
-from ._suggestions import did_you_mean, listed
+from .._suggestions import did_you_mean, listed
 
 
 class Input(NamedTuple):
