@@ -53,7 +53,7 @@ LAYERS = [
     {"_frames", "_engine.kernel"},
     {"_arrays", "_engine"},
     {"_labels", "_tables", "_engine.blocks", "_engine.host"},
-    {"losses", "events", "_results", "_engine.torch_gradient", "_engine.dirichlet"},
+    {"losses", "events", "_engine.torch_gradient", "_engine.dirichlet"},
     {"_engine.jax_traced"},
     {"_validation", "_engine.compute"},
     {"sources"},

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._format import MISSING, fixed, number, percent
-from .._results import Library
-from .._tables import SHOWN, Shown, Summary, counted, frame, some
+from .._tables import SHOWN, Library, Shown, Summary, counted, frame, some
 from .components import shares_of
 
 LEVEL = 0.05
