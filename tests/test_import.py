@@ -46,7 +46,6 @@ LAYERS = [
         "_column_words",
         "_errors",
         "_format",
-        "_interrupts",
         "_lazy",
         "_suggestions",
     },

@@ -5,8 +5,6 @@ classes, and why?
 from __future__ import annotations
 
 # isort: off
-from . import _interrupts  # noqa: F401  first, so that Ctrl-C ends the command quietly while the others are imported
-
 # isort: on
 from typing import TYPE_CHECKING
 

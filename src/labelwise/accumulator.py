@@ -175,12 +175,14 @@ class Accumulator:
             found = joining.concluded(state, loss)
         else:
             raise ValueError("there is no result yet: `update` has not been called")
-        parts, sums = (
+        (total, aleatoric, epistemic), sums = (
             tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found
         )
         return Uncertainty(
-            *parts,
-            self._class_names(parts[0].shape[-1]),
+            total,
+            aleatoric,
+            epistemic,
+            self._class_names(total.shape[-1]),
             loss,
             structure="free" if self.multilabel else "partition",
             sums=Components(*sums) if sums else None,

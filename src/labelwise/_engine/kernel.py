@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,20 +21,12 @@ def _load() -> tuple[Any, str | None]:
     try:
         return importlib.import_module("labelwise._engine._fused"), None
     except ModuleNotFoundError:
-        return None, f"it was not compiled with this installation; {rebuild_hint(Path(__file__))}"
+        return None, (
+            "it was not compiled with this installation; `LABELWISE_BUILD=strict pip install "
+            "--force-reinstall --no-deps .` in the folder of its source shows why"
+        )
     except ImportError as error:
         return None, f"it could not be loaded: {error}"
-
-
-def rebuild_hint(file: Path) -> str:
-    """How to compile the kernel and see what fails: from the source that ``file`` is in, if it is
-    (an editable installation).
-    """
-    source = file.resolve().parents[3]
-    command = "LABELWISE_BUILD=strict pip install --force-reinstall --no-deps"
-    if (source / "setup.py").is_file() and (source / "pyproject.toml").is_file():
-        return f"`{command} -e {shlex.quote(str(source))}` shows why"
-    return f"`{command} .` in the folder of its source shows why"
 
 
 def _choose(available: tuple[str, ...], wanted: str | None) -> str:

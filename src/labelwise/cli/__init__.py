@@ -13,7 +13,6 @@ from typing import Any
 import click
 
 from .. import __version__
-from .._interrupts import INTERRUPTED, raised_as_usual
 from .._suggestions import suggest
 from .._tables import counted
 from ._errors import in_options
@@ -125,8 +124,7 @@ class Commands(click.Group):
         if debug:
             sys.excepthook = _traceback
         try:
-            with raised_as_usual():
-                code = run()
+            code = run()
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)
@@ -136,7 +134,7 @@ class Commands(click.Group):
             if debug and (error.__cause__ is not None or isinstance(error, KeyboardInterrupt)):
                 raise
             echo("Interrupted.", err=True)
-            code = INTERRUPTED
+            code = 130  # 128 and the number of the signal, as shells say it
         except Exception as error:
             if debug:
                 raise

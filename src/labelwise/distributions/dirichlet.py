@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
@@ -36,8 +35,6 @@ from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Beta, BetaMixture
 from .named_predictions import read_names
-
-MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -78,17 +75,6 @@ class Dirichlet(Distribution[ArrayT]):
         given = read_names(alpha, "alpha", class_names, members=False)
         values = check_alpha(given.values)
         _refuse_probabilities(values)
-        if (
-            values.ndim == 3
-            and values.shape[0] <= MOST_MEMBERS
-            and values.shape[1] >= 4 * values.shape[0]
-        ):
-            warnings.warn(
-                f"`alpha` of shape {tuple(values.shape)} is interpreted as {values.shape[0]} × "
-                f"{values.shape[1]} instances. If the first axis is "
-                f"{values.shape[0]} networks, use lw.DirichletMixture(alpha)",
-                stacklevel=2,
-            )
         set_fields(self, alpha=values, class_names=check_names(given.class_names, values.shape[-1]))
         with_ids(self, given.ids)
 

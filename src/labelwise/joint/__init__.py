@@ -121,8 +121,7 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
             f"the labels of a {type(q).__name__} may occur together, so there is no single class "
             "to be uncertain about; use lw.decompose(q).sum()"
         )
-    joint = as_joint_loss(loss, q.n_classes)
-    return joint.bind(q.class_names) if isinstance(joint, CostMatrix) else joint
+    return as_joint_loss(loss, q.n_classes)
 
 
 def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:

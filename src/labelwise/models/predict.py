@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -35,13 +35,25 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
 """Module and class of models, and how they are asked."""
 
 
+class _Options(TypedDict, total=False):
+    device: Any
+    activation: str | None
+    class_names: ClassNames | None
+    class_axis: int
+    n_samples: int | None
+    also: Sequence[type]
+    batch_size: int | None
+    rng: int | np.random.Generator | None
+    progress: bool
+
+
 @overload
 def from_models(
-    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Any
+    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
 ) -> Ensemble | MultiLabelEnsemble: ...
 @overload
 def from_models(
-    models: Any, X: Any, *, return_labels: Literal[True], **options: Any
+    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
 ) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
 def from_models(
     models: Any,
