@@ -175,13 +175,9 @@ def split(
     )
     sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
+    heaviest = 0
     if weights is not None:
-        weights = (
-            np.require(weights, dtype, ["C", "A"])
-            if weights.ndim == 1
-            else weights.astype(dtype, copy=False)
-        )
-    heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
+        weights, heaviest = _prepared(weights, dtype)
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
     how = (
@@ -212,6 +208,16 @@ def split(
     )
 
 
+def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
+    """Weights (M,) or (M, N) as the kernel reads them, and the member with the largest, where it is
+    the same for all instances.
+    """
+    if weights.ndim == 2:
+        return weights.astype(dtype, copy=False), 0
+    weights = np.require(weights, dtype, ["C", "A"])
+    return weights, int(np.argmax(weights))
+
+
 def slopes(
     loss: str,
     probs: np.ndarray,
@@ -225,13 +231,9 @@ def slopes(
     uncertainty (N, K).
     """
     _, dtype, _, count, pieces = _plan(probs, SEVERAL["log"], None)
+    heaviest = 0
     if weights is not None:
-        weights = (
-            np.require(weights, dtype, ["C", "A"])
-            if weights.ndim == 1
-            else weights.astype(dtype, copy=False)
-        )
-    heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
+        weights, heaviest = _prepared(weights, dtype)
     values = None if costs is None else np.ascontiguousarray(costs, dtype)
     above = tuple(np.ascontiguousarray(x, dtype) for x in given)
     result = np.empty(probs.shape, dtype)

@@ -70,10 +70,14 @@ class Members(Distribution[ArrayT]):
         class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
-        given = read_names(
-            probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
-        )
-        stored = members_first(given.values, "probs", given.member_axis, given.class_axis)
+        if type(cast(Any, probs)) is not np.ndarray:  # which has no names
+            given = read_names(
+                probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
+            )
+            probs, member_axis, class_axis, class_names, ids, _ = given
+            weights = given.weights(weights)
+            with_ids(self, ids)
+        stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:
             set_fields(self, pending=True)  # checked when they are first used
@@ -82,11 +86,10 @@ class Members(Distribution[ArrayT]):
         set_fields(
             self,
             stored=stored,
-            weights=normalized_weights(given.weights(weights), stored),
-            class_names=check_names(given.class_names, stored.shape[-1]),
+            weights=normalized_weights(weights, stored),
+            class_names=check_names(class_names, stored.shape[-1]),
             factors=as_factors(factors, int(stored.shape[0])),
         )
-        with_ids(self, given.ids)
 
     @classmethod
     def from_logits(
