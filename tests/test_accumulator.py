@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import labelwise as lw
 from labelwise._errors import InputError
 from optional_libraries import optional
+from wrong_input import refused
 
 LOSSES = [
     "log",
@@ -121,7 +122,7 @@ def test_any_order_and_any_shards(seed: int, shards: int, extra: int) -> None:
         np.testing.assert_allclose(getattr(u, part), getattr(whole, part), rtol=1e-13, atol=1e-300)
 
 
-def test_weights_per_instance_names_and_shards_as_ensembles() -> None:
+def test_weights_per_instance_and_names() -> None:
     rng = np.random.default_rng(5)
     probs, weights = rng.dirichlet(np.ones(3), (4, 6)), rng.random((4, 6))
     names = ["a", "b", "c"]
@@ -133,8 +134,6 @@ def test_weights_per_instance_names_and_shards_as_ensembles() -> None:
         lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5),
     )
     np.testing.assert_allclose(acc.result()["b"].epistemic, whole["b"].epistemic, rtol=1e-12)
-    shard = lw.Accumulator("squared").update(lw.Ensemble(probs[:2])).update(lw.Ensemble(probs[2:]))
-    np.testing.assert_allclose(shard.result().epistemic, probs.var(axis=0), rtol=1e-12)
 
 
 def test_multilabel(lib) -> None:
@@ -178,11 +177,7 @@ def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_p
         (lambda a: a.update([[0.5, 0.5]], weight=np.ones(3)), "`weight` must be a number"),
         (lambda a: a.update([[0.5, 0.5]], weight=0).result(), "all zero"),
         (lambda a: a.merge(lw.Accumulator("squared")), "same kind"),
-        (lambda a: a.update(lw.MultiLabelEnsemble(np.ones((2, 1, 2)))), "takes a Ensemble"),
-        (
-            lambda a: a.update(lw.Ensemble(np.full((2, 1, 2), 0.5), weights=[1, 2])),
-            "up to a factor",
-        ),
+        (lambda a: a.update(lw.Ensemble(np.full((2, 1, 2), 0.5))), "is a distribution"),
     ],
 )
 def test_wrong_use_has_its_sentence(action, sentence: str) -> None:
@@ -190,60 +185,23 @@ def test_wrong_use_has_its_sentence(action, sentence: str) -> None:
         action(lw.Accumulator("log"))
 
 
-@pytest.mark.parametrize(
-    "loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__
-)
-def test_blocks_change_no_bit(loss: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    probs = ensembles("random", "float64").reshape(7, 8, 5, 5)
-    weights = np.random.default_rng(0).uniform(size=(7, 8, 5))
-    whole = accumulate(probs, loss, weights).merge(accumulate(probs, loss))
-    monkeypatch.setattr("labelwise.accumulator.BLOCK", 17)  # three instances
-    parts = accumulate(probs, loss, weights).merge(accumulate(probs, loss))
-    for part in PARTS:
-        assert np.array_equal(getattr(parts.result(), part), getattr(whole.result(), part))
-        assert getattr(parts.result(), part).shape == (8, 5, 5)
-
-
-def test_frames_are_matched_by_name() -> None:
+def test_names_are_refused_or_must_agree() -> None:
     pandas = optional("pandas")
-    probs = np.random.default_rng(0).dirichlet(np.ones(3), (3, 12))
-    names, ids = ["cat", "dog", "fox"], [f"img{i}" for i in range(12)]
-    frames = [pandas.DataFrame(member, index=ids, columns=names) for member in probs]
-    acc = lw.Accumulator()
-    acc.update(frames[0]).update(frames[1].iloc[::-1][["fox", "cat", "dog"]]).update(
-        lw.Ensemble([frames[2].iloc[::-1]])
-    )
-    u = acc.result()
-    np.testing.assert_allclose(u.epistemic, lw.decompose(lw.Ensemble(probs)).epistemic, rtol=1e-12)
-    assert u.class_names == tuple(names)
-    assert list(u.to_frame().index) == ids
-    with pytest.raises(
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 12)
+    with refused(
         InputError,
-        match=r"`probs` names 'CAT', which is not among 'cat', 'dog', 'fox'\. Did you mean 'cat'\?",
+        "`probs` must be an array without names. To match them by position, give all as arrays: "
+        "df.to_numpy()",
     ):
-        acc.update(frames[0].rename(columns={"cat": "CAT"}))
-    other = lw.Accumulator(class_names=names[::-1]).update(probs[0])
-    with pytest.raises(
-        InputError,
-        match="only an Accumulator with the same classes in the same order can be merged",
-    ):
-        acc.merge(other)
-    with pytest.raises(
-        InputError, match="`probs` has class names, but the members before had none"
-    ):
-        lw.Accumulator().update(probs[0]).update(frames[0])
-
-
-def test_what_looks_like_several_members_is_said() -> None:
-    probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 100))
-    with pytest.warns(UserWarning, match="taken|interpreted") as caught:
-        lw.Accumulator().update(probs)
-    assert str(caught[0].message) == (
-        "`probs` of shape (5, 100, 3) is interpreted as one member's predictions for 5 × 100 "
-        "instances. If the first axis is the members, "
-        "add them all at once: acc.update(lw.Ensemble(probs))"
+        lw.Accumulator().update(pandas.DataFrame(probs, columns=["cat", "dog", "fox"]))
+    one, other = (
+        lw.Accumulator(class_names=names).update(probs)
+        for names in (["cat", "dog", "fox"], ["fox", "dog", "cat"])
     )
-    lw.Accumulator().update(probs.reshape(20, 25, 3))  # an image
+    with refused(
+        InputError, "only an Accumulator with the same classes in the same order can be merged"
+    ):
+        one.merge(other)
 
 
 def test_functions_of_one_name_are_not_the_same_loss() -> None:

@@ -81,10 +81,7 @@ def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
         (
             ("a", "b", "c"),
             [1, 2, 3],
-            (
-                r"`y_true` must lie between 0 and 2 \(K = 3 classes\); got 3( in row 2)?\. The "
-                r"labels start at 1\? Use y_true - 1"
-            ),
+            (r"`y_true` must lie between 0 and 2 \(K = 3 classes\); got 3( in row 2)?"),
         ),
         (("1", "2", "c"), [1, 2, 3], "must lie between 0 and 2"),
         (("1", "01", "2"), [1, 1, 3], "must lie between 0 and 2"),
@@ -183,15 +180,15 @@ def test_labels_are_matched_to_class_values(
         (["ant", "be", "cat"], "unknown class 'be' in row 1. Did you mean 'bee'"),
         (
             [[1, 1, 0], [0, 1, 0], [1, 0, 0]],
-            "row 0 is not; labels that may occur together need a MultiLabelEnsemble",
+            r"row 0 is not\. Labels that may occur together need a MultiLabelEnsemble",
         ),
         (
             [[0.2, 0.8, 0.0], [0, 1, 0], [1, 0, 0]],
-            r"row 0 is not\. For probabilities use y_true.argmax\(-1\)",
+            "row 0 is not",
         ),
         (
             [True, False, True],
-            r"got bool. If True means the second class, pass y_true.astype\(int\)",
+            "got bool",
         ),
         ([0, 1], r"one class per instance, shape \(3,\); got shape \(2,\)"),
         ([10**30, 1, 2], "all whole numbers, none missing"),

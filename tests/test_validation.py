@@ -10,38 +10,28 @@ import pytest
 import labelwise as lw
 from wrong_input import LOGITS, NAMES, PROBS, refused
 
+RULE = (
+    "`{}` must be real and floating point (float64 or float32; float16 and bfloat16 are widened); "
+    "got {} for shape {}. Convert with {}"
+)
 
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
-def test_votes_as_integers(lib: Any, dtype: str) -> None:
-    convert = "probs.double()" if lib.name == "torch" else "probs.astype(float)"
-    sentence = f"`probs` must be floating point; got {dtype} for shape (2, 1, 3)"
-    with refused(TypeError, sentence, f"0/1 votes, convert them with {convert}", "one-hot"):
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "complex128"])
+def test_other_numbers(lib: Any, dtype: str) -> None:
+    convert = "double()" if lib.name == "torch" else "astype(float)"
+    with refused(TypeError, RULE.format("probs", dtype, "(2, 1, 3)", f"probs.{convert}")):
         lw.Ensemble(lib.array(PROBS > 0.5, dtype))
 
 
 def test_integer_parameters(lib: Any) -> None:
-    convert = "double()" if lib.name == "torch" else "astype(float)"
-    with refused(
-        TypeError, "`alpha` must be floating point; got int64", f"Convert with alpha.{convert}"
+    two = lib.array([1, 2], "int64")
+    for name, make in (
+        ("alpha", lambda: lw.Dirichlet(two)),
+        ("cov", lambda: lw.LogisticNormal(lib.array([1.0, 2.0]), two)),
+        ("logits", lambda: lw.Ensemble.from_logits(lib.array(LOGITS, "int64"))),
     ):
-        lw.Dirichlet(lib.array([1, 2], "int64"))
-    with refused(
-        TypeError, "`cov` must be floating point; got int64", f"Convert with cov.{convert}"
-    ):
-        lw.LogisticNormal(lib.array([1.0, 2.0]), lib.array([1, 2], "int64"))
-    with refused(
-        TypeError, "`logits` must be floating point; got int64", f"Convert with logits.{convert}"
-    ):
-        lw.Ensemble.from_logits(lib.array(LOGITS, "int64"))
-
-
-def test_complex(lib: Any) -> None:
-    with refused(
-        TypeError, "`probs` must be real; got complex128 for shape (2, 1, 3)", "Take probs.real"
-    ):
-        lw.Ensemble(lib.array(PROBS, "complex128"))
-    with refused(TypeError, "`alpha` must be real"):
-        lw.Dirichlet(lib.array([1, 2], "complex128"))
+        with refused(TypeError, f"`{name}` must be real and floating point", "got int64"):
+            make()
 
 
 def test_half_precision_is_widened(lib: Any) -> None:
@@ -81,9 +71,7 @@ def test_single_precision_stays(lib: Any) -> None:
 
 
 def test_other_floats() -> None:
-    with refused(
-        TypeError, "`probs` must be float32 or float64", "Convert with probs.astype(float)"
-    ):
+    with refused(TypeError, "`probs` must be real and floating point", "got float128"):
         lw.Ensemble(PROBS.astype(np.longdouble))
     swapped = lw.Ensemble(PROBS.astype(">f8"))
     assert swapped.probs.dtype.isnative
@@ -91,17 +79,8 @@ def test_other_floats() -> None:
 
 
 def test_object_arrays() -> None:
-    with refused(
-        TypeError,
-        "`probs` must be a rectangular array of numbers; got an object array of shape (2, 1, 3)",
-        "np.stack",
-        "astype(float)",
-    ):
+    with refused(TypeError, RULE.format("probs", "object", "(2, 1, 3)", "probs.astype(float)")):
         lw.Ensemble(PROBS.astype(object))
-    ragged = np.empty(2, object)
-    ragged[:] = [np.ones(2) / 2, np.ones(3) / 3]
-    with refused(TypeError, "got an object array of shape (2,)", "np.stack"):
-        lw.Ensemble(ragged)
 
 
 @pytest.mark.parametrize(
@@ -118,23 +97,10 @@ def test_things_that_are_no_array(value: Any, word: str) -> None:
         lw.Ensemble(value)
 
 
-def test_strings() -> None:
-    with refused(
-        TypeError,
-        "`probs` must be numbers; got text",
-        "(2, 1, 3)",
-        "Convert with probs.astype(float)",
-    ):
-        lw.Ensemble(PROBS.astype(str))
-    with refused(TypeError, "`probs` must be numbers; got text"):
-        lw.Ensemble(PROBS.astype("S8"))
-    with refused(TypeError, "`alpha` must be numbers; got text"):
-        lw.Dirichlet("alpha")
-
-
-def test_dates() -> None:
-    with refused(TypeError, "`probs` must be numbers; got datetime64[s]"):
-        lw.Ensemble(np.zeros((2, 2, 2), "datetime64[s]"))
+@pytest.mark.parametrize("dtype", ["U24", "S8", "datetime64[s]"])
+def test_what_is_no_number(dtype: str) -> None:
+    with refused(TypeError, "`probs` must be real and floating point"):
+        lw.Ensemble(np.zeros((2, 2, 2), dtype))
 
 
 def test_ragged_lists() -> None:
@@ -205,20 +171,11 @@ def test_subclasses_of_arrays(tmp_path: Any) -> None:
     assert lw.Ensemble(matrix, member_axis=0).mean().shape == (3,)
 
 
-def test_sparse_matrices(optional: Any) -> None:
+def test_sparse_matrices() -> None:
     from scipy.sparse import csr_array
 
-    with refused(
-        TypeError,
-        "`alpha` must be a dense array; got csr_array, which is sparse",
-        "alpha.toarray()",
-    ):
+    with refused(TypeError, "`alpha` must be an array of numbers; got csr_array"):
         lw.Dirichlet(csr_array(np.eye(3)))
-    torch = optional("torch")
-    with refused(
-        TypeError, "`alpha` must be a dense array; got Tensor, which is sparse", "alpha.to_dense()"
-    ):
-        lw.Dirichlet(torch.eye(3).to_sparse())
 
 
 def test_data_frames(optional: Any) -> None:
@@ -234,10 +191,7 @@ def test_data_frames(optional: Any) -> None:
     np.testing.assert_allclose(
         lw.Ensemble(PROBS, weights=pandas.Series([1, 3])).mean(), 0.25 * PROBS[0] + 0.75 * PROBS[1]
     )
-    with refused(
-        TypeError,
-        "`probs` must be a rectangular array of numbers; got an object array of shape (2, 4)",
-    ):
+    with refused(TypeError, "`probs` must be real and floating point", "got object"):
         lw.Ensemble(frame.assign(patient=["a", "a"]), member_axis=0)
 
 

@@ -12,8 +12,6 @@ __all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
 # options.
 PYTHON_FIXES: Mapping[str, str] = {
-    "accumulator_names": "Pass `class_names` to the Accumulator",
-    "accumulator_order": "Give both Accumulators the predictions in one order",
     "batch": "Use batch='top'",
     "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
     "class_axis_first": (

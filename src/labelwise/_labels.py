@@ -111,11 +111,8 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
             )
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iu":
-        hint = ""
-        if labels.dtype.kind == "b":
-            hint = f". If True means the second class, pass {name}.astype(int)"
         raise TypeError(
-            f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}{hint}"
+            f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}"
         )
     return positions(labels, name, names, row=0)
 
@@ -154,15 +151,12 @@ def _kind(value: Any) -> str | None:
 
 def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     """The position of the 1 in each row."""
-    indicators = ((labels == 0) | (labels == 1)).all(-1)
-    bad = np.argwhere(~indicators | (labels.sum(-1) != 1))
+    one_hot = ((labels == 0) | (labels == 1)).all(-1) & (labels.sum(-1) == 1)
+    bad = np.argwhere(~one_hot)
     if len(bad):
-        several = ""
-        if indicators[tuple(bad[0])]:
-            several = "; labels that may occur together need a MultiLabelEnsemble"
         raise ValueError(
             f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row "
-            f"{bad[0][0]} is not{several}. For probabilities use {name}.argmax(-1)"
+            f"{bad[0][0]} is not. Labels that may occur together need a MultiLabelEnsemble"
         )
     return np.asarray(labels.argmax(-1))
 
@@ -202,9 +196,7 @@ def positions(
             last=k - 1,
             name=name,
         )
-    from_1 = labels.min() == 1 and labels.max() == k
-    start = f". The labels start at 1? Use {name} - 1" if from_1 else ""
-    raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); {came}{start}")
+    raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); {came}")
 
 
 def class_position(label: Any, names: Sequence[str], parameter: str) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ._lazy import imported
 from ._suggestions import check_choice
 
 LIBRARIES = ("pandas", "polars")
+Library = Literal["pandas", "polars"]
 SHOWN = 10
 """A summary has at most so many rows."""
 LONGEST = 40

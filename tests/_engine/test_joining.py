@@ -17,10 +17,10 @@ LOSSES = [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.CostLoss(1, 4)]
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_one_member_after_another(loss: lw.Loss) -> None:
     p = np.random.default_rng(0).dirichlet(np.ones(3), (5, 6))
-    state = [np.empty((6, 3)) for _ in range(joining.n_arrays(loss))]
-    for m, member in enumerate(p):
-        shares = [np.broadcast_to(np.array([[x]]), (6, 1)) for x in (m / (m + 1), 1 / (m + 1))]
-        joining.take_in(state, [member], *shares, loss, fresh=m == 0)
+    state, own = None, False
+    one, zero = np.ones((1, 1)), np.zeros((1, 1))
+    for member in p:
+        state, own = joining.take_in(state, (one, zero), [member], loss, own=own)
     u = lw.decompose(lw.Ensemble(p), loss)
     for parts, sums in (joining.concluded(state, loss), joining.of_members(p, loss)):
         for found, added, name in zip(

@@ -613,13 +613,3 @@ def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
         code, capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": ""}
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-
-
-def test_the_hint_for_a_missing_kernel_builds_the_source_at_hand(tmp_path: Path) -> None:
-    file = tmp_path / "my source" / "src" / "labelwise" / "_engine" / "kernel.py"
-    build = "LABELWISE_BUILD=strict pip install --force-reinstall --no-deps"
-    assert _kernels.rebuild_hint(file) == f"`{build} .` in the folder of its source shows why"
-    file.parent.mkdir(parents=True)
-    for name in ("setup.py", "pyproject.toml"):
-        (tmp_path / "my source" / name).touch()
-    assert _kernels.rebuild_hint(file) == f"`{build} -e '{tmp_path.resolve()}/my source'` shows why"

@@ -526,10 +526,8 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-# fixes about data frames, models and accumulators, which no command takes
+# fixes about data frames, and models, which no command takes
 PYTHON_ONLY = {
-    "accumulator_names",
-    "accumulator_order",
     "columns",
     "no_class",
     "rename",

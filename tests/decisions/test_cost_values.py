@@ -123,12 +123,10 @@ def costs_in_another_order(library: str) -> Any:
     ]
     if library == "pandas":
         return frame
-    if library == "polars":
-        return optional("polars").DataFrame(frame.reset_index(names="truth"))
-    return optional("xarray").DataArray(frame, dims=("truth", "prediction"))
+    return optional("polars").DataFrame(frame.reset_index(names="truth"))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "xarray"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_frame_of_costs_is_read_by_name(library: str) -> None:
     costs = Costs(costs_in_another_order(library))
     for names in (CLASSES, CLASSES[::-1]):

@@ -37,13 +37,13 @@ def test_covariance(lib: Any) -> None:
     with refused(
         ValueError,
         shapes,
-        "got (3, 3). To share it among the instances: np.broadcast_to(cov, (2, 3, 3))",
+        "got (3, 3)",
     ):
         make(np.eye(3))
     with refused(
         ValueError,
         shapes,
-        "got (3,). To share it among the instances: np.broadcast_to(cov, (2, 3))",
+        "got (3,)",
     ):
         make(np.ones(3))
     with refused(ValueError, shapes, "got (2, 2)"):

@@ -40,7 +40,7 @@ ODD: tuple[np.ndarray, ...] = (
     np.full((5, 12, 3), np.nan),
     np.full((5, 12, 3), np.inf),
     np.full((5, 12, 3), -1.0),
-    np.full((5, 12, 3), 1e300),
+    np.full((5, 12, 3), 1e308),
     np.full((5, 12, 3), 1 / 3, np.float16),
     np.full((5, 12, 3), 1 / 3, np.longdouble),
     np.full((5, 12, 3), 1 / 3, ">f8"),

@@ -33,10 +33,6 @@ def test_names_of_losses() -> None:
         ("Log", "'log'"),
         ("zero-one", "'zero_one'"),
         ("sqared", "'squared'"),
-        ("entropy", "'log'"),
-        ("variance", "'squared'"),
-        ("cost", "lw.CostLoss(false_positive=..., false_negative=...)"),
-        ("cost_matrix", "lw.joint.CostMatrix(costs) with lw.joint.decompose"),
     ],
 )
 def test_unknown_loss(loss: str, hint: str) -> None:
@@ -60,13 +56,12 @@ def test_function_class_or_nothing_as_loss() -> None:
     with refused(
         TypeError,
         "`loss` must be one of",
-        "got the function 'absolute'",
-        "Wrap your own φ(forecast, y): lw.CustomLoss(phi)",
+        "got a function. Wrap your own φ(forecast, y): lw.CustomLoss(phi)",
     ):
         lw.decompose(lw.Ensemble(PROBS), absolute)  # type: ignore[arg-type]
-    with refused(TypeError, "`loss` must be one of", "got the class LogLoss", "lw.LogLoss(...)"):
+    with refused(TypeError, "`loss` must be one of", "got the class LogLoss. Instantiate it"):
         lw.decompose(lw.Ensemble(PROBS), lw.LogLoss)  # type: ignore[arg-type]
-    with refused(TypeError, "`loss` must be one of", "got None"):
+    with refused(TypeError, "`loss` must be one of", "got NoneType"):
         lw.decompose(lw.Ensemble(PROBS), None)  # type: ignore[arg-type]
 
 
@@ -77,14 +72,3 @@ def test_cost_matrix_as_the_loss_of_a_label() -> None:
         "got CostMatrix, a joint loss for all classes. Use it with lw.joint.decompose(q, loss)",
     ):
         lw.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix(matrix))  # type: ignore[arg-type]
-    with refused(TypeError, "got CostMatrix", "Instantiate it: lw.joint.CostMatrix(...)"):
-        lw.joint.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix)  # type: ignore[arg-type]
-    for costs in (matrix, matrix.tolist()):
-        for decompose in (lw.decompose, lw.joint.decompose):
-            with refused(
-                TypeError,
-                "got a matrix",
-                "lw.joint.decompose(q, lw.joint.CostMatrix(costs))",
-                "lw.CostLoss(",
-            ):
-                decompose(lw.Ensemble(PROBS), costs)

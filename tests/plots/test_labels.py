@@ -54,7 +54,6 @@ def test_gallery_shows_the_images(case) -> None:
     [
         (lambda q, u: lw.plots.plot_labels(u), "`i` to choose one"),
         (lambda q, u: lw.plots.plot_labels(u, 99), "one of the 60 instances"),
-        (lambda q, u: lw.plots.plot_simplex(q), "K = 3"),
         (lambda q, u: lw.plots.plot_gallery(np.zeros((60, 2, 2)), u, []), "at least one instance"),
         (lambda q, u: lw.plots.plot_rejection({}), "at least one curve"),
     ],

@@ -31,7 +31,7 @@ y: int = lw.joint.decompose(q).total  # type: ignore[assignment]  # pyright: ign
 z: str = lw.evaluation.rejection_curve(u.sum().total, correct=[True]).area  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 
 lw.decompose(q, evnts=None)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-lw.Ensemble(probs, clas_names=["a"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
-lw.Dirichlet(probs, names=["a"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+lw.Ensemble(probs, clas_names=["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+lw.Dirichlet(probs, names=["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 lw.evaluation.rejection_curve(u.total, corect=[True])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 lw.from_models([], probs, batchsize=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

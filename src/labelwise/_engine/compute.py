@@ -88,25 +88,14 @@ def compute(
         if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
             return _fused(q, view, loss, events, labelwise, n_jobs)
 
-    if (
-        labelwise
-        and events is None
-        and stored is not None
-        and type(loss) in NAMES
-        and type(loss) is not BetaLoss
-    ):
-        traced = _of_traced(q, loss)
-        if traced is not None:
-            return Computed(traced)
-    if (
-        labelwise
-        and type(loss) in NAMES
-        and type(loss) is not BetaLoss
-        and getattr(type(q), "has_beta_laws", False)
-    ):
-        parts = _of_dirichlet(q, loss, events, n_jobs)
-        if parts is not None:
-            return Computed(parts)
+    parts = None
+    if labelwise and type(loss) in NAMES and type(loss) is not BetaLoss:
+        if stored is not None and events is None:
+            parts = _of_traced(q, loss)
+        elif getattr(type(q), "has_beta_laws", False):
+            parts = _of_dirichlet(q, loss, events, n_jobs)
+    if parts is not None:
+        return Computed(parts)
 
     library = library_of(q)
     if library == "dask":

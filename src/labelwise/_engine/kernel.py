@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,20 +21,12 @@ def _load() -> tuple[Any, str | None]:
     try:
         return importlib.import_module("labelwise._engine._fused"), None
     except ModuleNotFoundError:
-        return None, f"it was not compiled with this installation; {rebuild_hint(Path(__file__))}"
+        return None, (
+            "it was not compiled with this installation; `LABELWISE_BUILD=strict pip install "
+            "--force-reinstall --no-deps .` in the folder of its source shows why"
+        )
     except ImportError as error:
         return None, f"it could not be loaded: {error}"
-
-
-def rebuild_hint(file: Path) -> str:
-    """How to compile the kernel and see what fails: from the source that ``file`` is in, if it is
-    (an editable installation).
-    """
-    source = file.resolve().parents[3]
-    command = "LABELWISE_BUILD=strict pip install --force-reinstall --no-deps"
-    if (source / "setup.py").is_file() and (source / "pyproject.toml").is_file():
-        return f"`{command} -e {shlex.quote(str(source))}` shows why"
-    return f"`{command} .` in the folder of its source shows why"
 
 
 def _choose(available: tuple[str, ...], wanted: str | None) -> str:
@@ -185,13 +175,9 @@ def split(
     )
     sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
+    heaviest = 0
     if weights is not None:
-        weights = (
-            np.require(weights, dtype, ["C", "A"])
-            if weights.ndim == 1
-            else weights.astype(dtype, copy=False)
-        )
-    heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
+        weights, heaviest = _prepared(weights, dtype)
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
     how = (
@@ -222,6 +208,16 @@ def split(
     )
 
 
+def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
+    """Weights (M,) or (M, N) as the kernel reads them, and the member with the largest, where it is
+    the same for all instances.
+    """
+    if weights.ndim == 2:
+        return weights.astype(dtype, copy=False), 0
+    weights = np.require(weights, dtype, ["C", "A"])
+    return weights, int(np.argmax(weights))
+
+
 def slopes(
     loss: str,
     probs: np.ndarray,
@@ -235,13 +231,9 @@ def slopes(
     uncertainty (N, K).
     """
     _, dtype, _, count, pieces = _plan(probs, SEVERAL["log"], None)
+    heaviest = 0
     if weights is not None:
-        weights = (
-            np.require(weights, dtype, ["C", "A"])
-            if weights.ndim == 1
-            else weights.astype(dtype, copy=False)
-        )
-    heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
+        weights, heaviest = _prepared(weights, dtype)
     values = None if costs is None else np.ascontiguousarray(costs, dtype)
     above = tuple(np.ascontiguousarray(x, dtype) for x in given)
     result = np.empty(probs.shape, dtype)

@@ -23,9 +23,6 @@ else:  # Python 3.13 knows defaults
 
     ArrayT = TypeVar("ArrayT")
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
-GivenT = TypeVar("GivenT")
-"""For class methods, which pyright calls with the default of `ArrayT`."""
-
 
 DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
@@ -125,12 +122,6 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     def members(self) -> tuple[Array, Array | None] | None:
         """The members' probabilities (M, ..., K) and weights, where it is a finite ensemble; else
         ``None``.
-        """
-        return None
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray | None:
-        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant,
-        where it is known.
         """
         return None
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast, overload
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._named_predictions import has_names, moved_last, read_names
 from .._validation import (
     as_rng,
     check_classes,
@@ -36,8 +34,7 @@ from .._validation import (
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Beta, BetaMixture
-
-MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
+from .named_predictions import read_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -72,33 +69,14 @@ class Dirichlet(Distribution[ArrayT]):
     says.
     """
 
-    @overload
     def __init__(
-        self, alpha: ArrayOf[ArrayT], *, class_names: ClassNames | None = None
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: ClassNames | None = None
-    ) -> None: ...
-    def __init__(self, alpha: Any, *, class_names: ClassNames | None = None) -> None:
-        if type(alpha) is not np.ndarray and has_names(alpha):
-            given = read_names(alpha, "alpha", class_names, members=False)
-            alpha, class_names = moved_last(given), given.class_names
-            with_ids(self, given.ids)
-        alpha = check_alpha(alpha)
-        _refuse_probabilities(alpha)
-        if (
-            alpha.ndim == 3
-            and alpha.shape[0] <= MOST_MEMBERS
-            and alpha.shape[1] >= 4 * alpha.shape[0]
-        ):
-            warnings.warn(
-                f"`alpha` of shape {tuple(alpha.shape)} is interpreted as {alpha.shape[0]} × "
-                f"{alpha.shape[1]} instances. If the first axis is "
-                f"{alpha.shape[0]} networks, use lw.DirichletMixture(alpha)",
-                stacklevel=2,
-            )
-        set_fields(self, alpha=alpha, class_names=check_names(class_names, alpha.shape[-1]))
+        self, alpha: ArrayOf[ArrayT] | Sequence[Any], *, class_names: ClassNames | None = None
+    ) -> None:
+        given = read_names(alpha, "alpha", class_names, members=False)
+        values = check_alpha(given.values)
+        _refuse_probabilities(values)
+        set_fields(self, alpha=values, class_names=check_names(given.class_names, values.shape[-1]))
+        with_ids(self, given.ids)
 
     @property
     def n_classes(self) -> int:
@@ -115,9 +93,6 @@ class Dirichlet(Distribution[ArrayT]):
     def checked(self) -> Self:
         check_alpha(self.alpha)
         return self
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        return np.asarray(np.log(theta) @ (to_numpy(self.alpha).astype(float) - 1))
 
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
@@ -153,48 +128,34 @@ class DirichletMixture(Distribution[ArrayT]):
     class_names: tuple[str, ...] | None
     has_beta_laws: ClassVar[bool] = True
 
-    @overload
     def __init__(
-        self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: ClassNames | None = None
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: DirichletMixture[np.ndarray],
-        alpha: Sequence[Any],
+        self,
+        alpha: ArrayOf[ArrayT] | Sequence[Any] | Mapping[str, Any],
         weights: Any = None,
         *,
         class_names: ClassNames | None = None,
-    ) -> None: ...
-    def __init__(
-        self, alpha: Any, weights: Any = None, *, class_names: ClassNames | None = None
     ) -> None:
-        if type(alpha) is not np.ndarray and has_names(alpha):
-            given = read_names(alpha, "alpha", class_names)
-            alpha, class_names, weights = (
-                moved_last(given),
-                given.class_names,
-                given.weights(weights),
-            )
-            with_ids(self, given.ids)
-        alpha = check_alpha(alpha)
-        if alpha.ndim > 1 and alpha.shape[0] > 1:
-            _refuse_probabilities(alpha)
-        if alpha.ndim < 2:
+        given = read_names(alpha, "alpha", class_names)
+        values = check_alpha(given.values)
+        if values.ndim > 1 and values.shape[0] > 1:
+            _refuse_probabilities(values)
+        if values.ndim < 2:
             raise ValueError(
                 "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got "
-                f"shape {tuple(alpha.shape)}"
+                f"shape {tuple(values.shape)}"
             )
-        if alpha.shape[0] == 0:
+        if values.shape[0] == 0:
             raise ValueError(
                 "`alpha` of a mixture must have at least one member; got shape "
-                f"{tuple(alpha.shape)}"
+                f"{tuple(values.shape)}"
             )
         set_fields(
             self,
-            alpha=alpha,
-            weights=normalized_weights(weights, alpha, "alpha"),
-            class_names=check_names(class_names, alpha.shape[-1]),
+            alpha=values,
+            weights=normalized_weights(given.weights(weights), values, "alpha"),
+            class_names=check_names(given.class_names, values.shape[-1]),
         )
+        with_ids(self, given.ids)
 
     @property
     def n_members(self) -> int:
@@ -252,7 +213,13 @@ def check_alpha(alpha: Any) -> Array:
     check_classes(alpha, "alpha")
     if values_known(alpha) and 0 not in alpha.shape:
         check_finite(alpha, "alpha")
-        lowest = float(namespace(alpha).min(without_gradient(alpha)))
+        xp, values = namespace(alpha), without_gradient(alpha)
+        lowest, highest = float(xp.min(values)), float(xp.max(values))
+        if highest > float(xp.finfo(alpha.dtype).max) / (4 * alpha.shape[-1]):
+            raise ValueError(
+                "`alpha` is too large to be summed over the classes; the highest is "
+                f"{highest:.4g} for shape {tuple(alpha.shape)}"
+            )
         if lowest <= 0:
             raise ValueError(
                 f"`alpha` must be positive; the lowest is {lowest:.4g} for shape "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, overload
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
@@ -24,7 +24,6 @@ from .._arrays import (
 )
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
-from .._named_predictions import has_names, read_names
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
@@ -39,20 +38,11 @@ from .._validation import (
 )
 from ..events import Events, Family, as_events
 from ..sources import Factors, as_factors
-from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at, with_ids
+from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Atoms
+from .named_predictions import read_names
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
-
-
-class MemberOptions(TypedDict, total=False):
-    """The keyword arguments of ensembles, for type checkers."""
-
-    weights: Any
-    member_axis: int | None
-    class_axis: int
-    class_names: ClassNames | None
-    factors: Mapping[str, Sequence[Any]] | None
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -72,7 +62,7 @@ class Members(Distribution[ArrayT]):
 
     def __init__(
         self,
-        probs: Any,
+        probs: ArrayOf[ArrayT] | Sequence[Any] | Mapping[str, Any],
         *,
         weights: Any = None,
         member_axis: int | None = None,
@@ -80,24 +70,17 @@ class Members(Distribution[ArrayT]):
         class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
-        if type(probs) is not np.ndarray and has_names(probs):
+        if type(cast(Any, probs)) is not np.ndarray:  # which has no names
             given = read_names(
                 probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
             )
-            probs, member_axis, class_axis, class_names = (
-                given.values,
-                given.member_axis,
-                given.class_axis,
-                given.class_names,
-            )
+            probs, member_axis, class_axis, class_names, ids, _ = given
             weights = given.weights(weights)
-            with_ids(self, given.ids)
+            with_ids(self, ids)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
-        if (
-            prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None
-        ):  # checked when they are first used
-            set_fields(self, pending=True)
+        if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:
+            set_fields(self, pending=True)  # checked when they are first used
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
         set_fields(
@@ -107,6 +90,48 @@ class Members(Distribution[ArrayT]):
             class_names=check_names(class_names, stored.shape[-1]),
             factors=as_factors(factors, int(stored.shape[0])),
         )
+
+    @classmethod
+    def from_logits(
+        cls,
+        logits: Any,
+        *,
+        weights: Any = None,
+        member_axis: int | None = None,
+        class_axis: int = -1,
+        class_names: ClassNames | None = None,
+        factors: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Self:
+        """An ensemble from network outputs before the softmax, or before the sigmoid of labels that
+        may occur together; same options as the class.
+
+        Before a softmax, a logit of −∞ stands for a class that a member rules out. Probabilities
+        are refused, or a warning names what looks like them: a second softmax would level them.
+
+        >>> lw.Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
+        array([[1., 0.]])
+        >>> lw.MultiLabelEnsemble.from_logits(np.array([[[0.0, 1000.0]]])).mean()
+        array([[0.5, 1. ]])
+        """
+        given = read_names(
+            logits, "logits", class_names, member_axis=member_axis, class_axis=class_axis
+        )
+        z = members_first(given.values, "logits", given.member_axis, given.class_axis)
+        check_classes(z, "logits", exclusive=cls.exclusive)
+        check_logits(z, exclusive=cls.exclusive)
+        q = cls(
+            cls.probabilities_of(z),
+            weights=given.weights(weights),
+            member_axis=0,
+            class_names=given.class_names,
+            factors=factors,
+        )
+        return with_ids(q, given.ids)
+
+    @staticmethod
+    def probabilities_of(logits: Array) -> Array:
+        """The probabilities that logits (M, ..., K) stand for."""
+        raise NotImplementedError
 
     def check(self, *, valid: bool = False) -> None:
         """Check the values now, unless that has been done or they are known to be ``valid``."""
@@ -206,11 +231,11 @@ class Ensemble(Members[ArrayT]):
 
     Notes
     -----
-    Data frames of pandas and polars and arrays of xarray are matched by name, not by position: the
-    classes by their columns, the instances by their index (in polars by a column of text), in the
-    order of the first member. Names or rows that only some members have are refused. Columns and
-    rows that are only numbered from 0 are positions. ``class_names`` must then be the names of the
-    columns, and their order is that of the result. `ids` is the index.
+    Data frames of pandas and polars are matched by name, not by position: the classes by their
+    columns, the instances by their index (in polars by a column of text), in the order of the first
+    member. Names or rows that only some members have are refused. Columns and rows that are only
+    numbered from 0 are positions. ``class_names`` must then be the names of the columns, and their
+    order is that of the result. `ids` is the index.
 
     Examples
     --------
@@ -227,71 +252,9 @@ class Ensemble(Members[ArrayT]):
            [0.3, 0.7]]), ('healthy', 'ill'))
     """
 
-    if TYPE_CHECKING:
-
-        @overload
-        def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
-        @overload
-        def __init__(
-            self: Ensemble[np.ndarray],
-            probs: Sequence[Any] | Mapping[str, Any],
-            **options: Unpack[MemberOptions],
-        ) -> None: ...
-        def __init__(self, probs: Any, **options: Any) -> None: ...
-
-    @overload
-    @classmethod
-    def from_logits(
-        cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]
-    ) -> Ensemble[GivenT]: ...
-    @overload
-    @classmethod
-    def from_logits(
-        cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]
-    ) -> Ensemble[np.ndarray]: ...
-    @classmethod
-    def from_logits(
-        cls,
-        logits: Any,
-        *,
-        weights: Any = None,
-        member_axis: int | None = None,
-        class_axis: int = -1,
-        class_names: ClassNames | None = None,
-        factors: Mapping[str, Sequence[Any]] | None = None,
-    ) -> Ensemble[Any]:
-        """An ensemble from unnormalized log-probabilities (network outputs before softmax), same
-        options as the class.
-
-        A logit of −∞ stands for a class that a member rules out. Probabilities are refused: a
-        second softmax would level them.
-
-        >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
-        array([[1., 0.]])
-        """
-        ids = None
-        if type(logits) is not np.ndarray and has_names(logits):
-            given = read_names(
-                logits, "logits", class_names, member_axis=member_axis, class_axis=class_axis
-            )
-            logits, member_axis, class_axis, class_names = (
-                given.values,
-                given.member_axis,
-                given.class_axis,
-                given.class_names,
-            )
-            weights, ids = given.weights(weights), given.ids
-        logits = members_first(logits, "logits", member_axis, class_axis)
-        check_classes(logits, "logits")
-        check_logits(logits, exclusive=True)
-        q: Ensemble[Any] = cls(
-            softmax_of(logits),
-            weights=weights,
-            member_axis=0,
-            class_names=class_names,
-            factors=factors,
-        )
-        return with_ids(q, ids)
+    @staticmethod
+    def probabilities_of(logits: Array) -> Array:
+        return softmax_of(logits)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:

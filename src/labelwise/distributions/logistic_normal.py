@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypedDict, Unpack, cast, overload
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -26,19 +26,12 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._frames import columns_by_class, library_of_frame, same_rows
-from .._named_predictions import has_names, moved_last, read_names
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, batch_index, with_ids
+from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
-
-
-class _Options(TypedDict, total=False):
-    class_names: ClassNames | None
-    rng: int | np.random.Generator | None
-    points: int
+from .named_predictions import has_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -80,15 +73,9 @@ class LogisticNormal(Distribution[ArrayT]):
     points: int
     exact_mean: ClassVar[bool] = False
 
-    @overload
-    def __init__(self, mean: ArrayOf[ArrayT], cov: Any, **options: Unpack[_Options]) -> None: ...
-    @overload
-    def __init__(
-        self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]
-    ) -> None: ...
     def __init__(
         self,
-        mean: Any,
+        mean: ArrayOf[ArrayT] | Sequence[Any],
         cov: Any,
         *,
         class_names: ClassNames | None = None,
@@ -96,38 +83,28 @@ class LogisticNormal(Distribution[ArrayT]):
         points: int = 128,
     ) -> None:
         if has_names(mean) or has_names(cov):
-            mean, cov, class_names, ids = _without_names(mean, cov, class_names)
-            with_ids(self, ids)
-        mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
-        if mean.ndim < 1:
+            raise InputError("`mean` and `cov` must be arrays without names", fix="to_numpy")
+        loc, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
+        if loc.ndim < 1:
             raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
-        check_classes(mean, "mean")
+        check_classes(loc, "mean")
         rounding = smallest(cov)[1]  # of single precision also where `mean` has double
-        cov = into(cov, mean, "cov", "mean")
-        full = (*mean.shape, mean.shape[-1])
-        if tuple(cov.shape) not in (tuple(mean.shape), full):
-            shape = tuple(cov.shape)
-            fits = next(
-                (target for target in (full, full[:-1]) if shape == target[mean.ndim - 1 :]), None
-            )
-            hint = (
-                f". To share it among the instances: np.broadcast_to(cov, {fits})"
-                if fits and mean.ndim > 1
-                else ""
-            )
+        cov = into(cov, loc, "cov", "mean")
+        full = (*loc.shape, loc.shape[-1])
+        if tuple(cov.shape) not in (tuple(loc.shape), full):
             raise ValueError(
-                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} "
-                f"(covariances); got {shape}{hint}"
+                f"`cov` must have the shape of `mean`, {tuple(loc.shape)} (variances), or {full} "
+                f"(covariances); got {tuple(cov.shape)}"
             )
         if not isinstance(points, int) or points < 16 or points & (points - 1):
             raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
-        if values_known(mean) and values_known(cov) and 0 not in mean.shape:
-            cov = _checked_covariance(mean, cov, rounding)
+        if values_known(loc) and values_known(cov) and 0 not in loc.shape:
+            cov = _checked_covariance(loc, cov, rounding)
         set_fields(
             self,
-            loc=mean,
+            loc=loc,
             cov=cov,
-            class_names=check_names(class_names, mean.shape[-1]),
+            class_names=check_names(class_names, loc.shape[-1]),
             seed=as_seed(rng),
             points=int(points),
         )
@@ -143,11 +120,7 @@ class LogisticNormal(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return with_ids(
-            with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)]),
-            self.ids,
-            i,
-        )
+        return with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
     def checked(self) -> Self:
         return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
@@ -208,38 +181,6 @@ class LogisticNormal(Distribution[ArrayT]):
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
         return cast(ArrayT, softmax(correlated(normals, self.loc, self._factor)))
-
-
-def _without_names(mean: Any, cov: Any, class_names: Any) -> tuple[Any, Any, Any, Any]:
-    """Means and variances of frames with the same rows and classes in one order, the class names,
-    and the names of the instances.
-    """
-    if not has_names(mean):
-        raise InputError("`mean` must be a frame with names where `cov` is one", fix="to_numpy")
-    given = read_names(mean, "mean", None, members=False, any_column=class_names is not None)
-    order = given if class_names is None else read_names(mean, "mean", class_names, members=False)
-    if library_of_frame(cov) is None:
-        if (
-            order.class_names is not None
-            and given.class_names is not None
-            and order.class_names != given.class_names
-        ):
-            raise InputError(
-                (
-                    "`class_names` must have the order of the columns of `mean` where `cov` has no "
-                    "names"
-                ),
-                fix="to_numpy",
-            )
-        return moved_last(given), cov, order.class_names, given.ids
-    (cov,) = same_rows(given, cov=cov)
-    names = order.class_names
-    return (
-        moved_last(order),
-        cov if names is None else columns_by_class(cov, names, "cov"),
-        names,
-        given.ids,
-    )
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:

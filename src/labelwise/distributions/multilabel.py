@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
+from typing import ClassVar
 
-import numpy as np
-
-from .._arrays import Array, as_floating, check_finite, namespace, values_known
-from .._named_predictions import has_names, read_names
-from .._validation import check_logits
+from .._arrays import Array, check_finite, namespace, values_known, widen
 from ..events import Events
-from .base import ArrayOf, ArrayT, GivenT, with_ids
-from .ensemble import MemberOptions, Members
+from .base import ArrayT
+from .ensemble import Members
 from .marginals import Atoms
 
 
@@ -29,63 +24,16 @@ class MultiLabelEnsemble(Members[ArrayT]):
 
     exclusive: ClassVar[bool] = False
 
-    if TYPE_CHECKING:
-
-        @overload
-        def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
-        @overload
-        def __init__(
-            self: MultiLabelEnsemble[np.ndarray],
-            probs: Sequence[Any] | Mapping[str, Any],
-            **options: Unpack[MemberOptions],
-        ) -> None: ...
-        def __init__(self, probs: Any, **options: Any) -> None: ...
-
-    @overload
-    @classmethod
-    def from_logits(
-        cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]
-    ) -> MultiLabelEnsemble[GivenT]: ...
-    @overload
-    @classmethod
-    def from_logits(
-        cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]
-    ) -> MultiLabelEnsemble[np.ndarray]: ...
-    @classmethod
-    def from_logits(cls, logits: Any, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[Any]:
-        """An ensemble from network outputs before the sigmoid; options as for the class. A warning
-        says if they all lie in [0, 1].
-
-        >>> MultiLabelEnsemble.from_logits(np.array([[[0.0, 1000.0]]])).mean()
-        array([[0.5, 1. ]])
-        """
-        ids = None
-        if type(logits) is not np.ndarray and has_names(logits):
-            names, member_axis, class_axis = (
-                options.get("class_names"),
-                options.get("member_axis"),
-                options.get("class_axis", -1),
-            )
-            given = read_names(
-                logits, "logits", names, member_axis=member_axis, class_axis=class_axis
-            )
-            options |= {
-                "member_axis": given.member_axis,
-                "class_axis": given.class_axis,
-                "class_names": given.class_names,
-            }
-            options["weights"] = given.weights(options.get("weights"))
-            logits, ids = given.values, given.ids
-        z = as_floating(logits, "logits")
-        check_logits(z, exclusive=False)
+    @staticmethod
+    def probabilities_of(logits: Array) -> Array:
+        z = widen(logits)
         xp = namespace(z)
         if values_known(z):
             check_finite(xp.where(xp.isinf(z), xp.zeros_like(z), z), "logits")
-        below = xp.exp(
-            xp.where(z < 0, z, 0.0)
-        )  # neither overflows, and both have the right derivative at 0
+        # neither overflows, and both have the right derivative at 0
+        below = xp.exp(xp.where(z < 0, z, 0.0))
         above = xp.exp(-xp.where(z < 0, 0.0, z))
-        return with_ids(cls(xp.where(z < 0, below / (1 + below), 1 / (1 + above)), **options), ids)
+        return xp.where(z < 0, below / (1 + below), 1 / (1 + above))
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:

@@ -11,8 +11,8 @@ import numpy as np
 from .._arrays import to_numpy
 from .._frames import library_of_frame, same_rows
 from .._labels import as_numpy, outcomes_by_class
-from .._named_predictions import read_names
 from ..distributions import Distribution
+from ..distributions.named_predictions import read_names
 
 
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:

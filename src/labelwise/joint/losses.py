@@ -13,7 +13,7 @@ import numpy as np
 
 from .._arrays import Array, index_like, like, namespace
 from .._errors import InputError
-from .._frames import library_of_frame, named_axes, values_by_class
+from .._frames import library_of_frame
 from ..losses import (
     CostLoss,
     LogLoss,
@@ -150,8 +150,7 @@ class CostMatrix(JointLoss):
 
     .. math:: G(\theta) = \min_a \sum_k \theta_k\, C_{ka}
 
-    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions. The rows of a data
-    frame are matched to the classes by name.
+    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions.
 
     >>> float(CostMatrix(1 - np.eye(3), abstain=0.2).entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
     0.2
@@ -160,15 +159,11 @@ class CostMatrix(JointLoss):
     costs: Any
     abstain: float | None = None
     table: np.ndarray = field(init=False, repr=False)
-    class_names: tuple[str, ...] | None = field(default=None, init=False, repr=False)
-    """What the rows are called, if they have names."""
 
     def __post_init__(self) -> None:
-        costs = self.costs
-        if library_of_frame(costs) is not None:
-            costs, (names, _) = named_axes(costs, "costs")
-            object.__setattr__(self, "class_names", names)
-        costs = np.asarray(costs)
+        if library_of_frame(self.costs) is not None:
+            raise InputError("`costs` must be a matrix without names", fix="to_numpy")
+        costs = np.asarray(self.costs)
         if (
             costs.dtype.kind not in "iuf"
             or costs.ndim != 2
@@ -191,26 +186,6 @@ class CostMatrix(JointLoss):
                 raise ValueError(f"`abstain` must be finite and not negative; got {self.abstain!r}")
             table = np.concatenate([table, np.full((len(table), 1), price)], axis=1)
         object.__setattr__(self, "table", table)
-
-    def bind(self, class_names: tuple[str, ...] | None) -> CostMatrix:
-        """The same costs with their rows in the order of the classes, by name where the rows have
-        names.
-        """
-        if self.class_names is None or self.class_names == class_names:
-            return self
-        if class_names is None:
-            raise InputError(
-                "the rows of `costs` have class names, but the prediction has none",
-                fix="class_names",
-            )
-        order = values_by_class(
-            dict(zip(self.class_names, range(len(self.class_names)), strict=True)),
-            class_names,
-            "costs",
-        )
-        return CostMatrix(
-            self.table[order] if self.abstain is None else self.table[order, :-1], self.abstain
-        )
 
     @property
     def is_zero_one(self) -> bool:

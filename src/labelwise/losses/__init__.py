@@ -57,60 +57,14 @@ def as_loss(loss: Any) -> Loss:
     if isinstance(loss, str):
         if loss in _NAMES:
             return _NAMES[loss]
-        meant = next((name for words, name in _MEANT.items() if loss.lower() in words), None)
-        raise ValueError(
-            f"{rule}; got {loss!r}"
-            + (f". Did you mean {meant}?" if meant else suggest(loss, list(_NAMES)))
-        )
-    if isinstance(loss, type) and issubclass(loss, Loss):
+        raise ValueError(f"{rule}; got {loss!r}{suggest(loss, list(_NAMES))}")
+    if isinstance(loss, type):
+        raise TypeError(f"{rule}; got the class {loss.__name__}. Instantiate it")
+    if type(loss).__module__.startswith("labelwise.joint"):
         raise TypeError(
-            f"{rule}; got the class {loss.__name__}. Instantiate it: lw.{loss.__name__}(...)"
-        )
-    kind = loss if isinstance(loss, type) else type(loss)
-    if kind.__module__.startswith("labelwise.joint"):
-        use = (
-            f"Instantiate it: lw.joint.{kind.__name__}(...)"
-            if kind is loss
-            else "Use it with lw.joint.decompose(q, loss)"
-        )
-        raise TypeError(f"{rule}; got {kind.__name__}, a joint loss for all classes. {use}")
-    if len(getattr(loss, "shape", ())) == 2 or (
-        isinstance(loss, list | tuple) and loss and all(isinstance(x, list | tuple) for x in loss)
-    ):
-        raise TypeError(
-            f"{rule}; got a matrix. The costs of each true class and choice are a joint loss for "
-            "all classes: "
-            "lw.joint.decompose(q, lw.joint.CostMatrix(costs)). Those of single labels are "
-            "lw.CostLoss(false_positive, false_negative)"
+            f"{rule}; got {type(loss).__name__}, a joint loss for all classes. Use it with "
+            "lw.joint.decompose(q, loss)"
         )
     if callable(loss):
-        raise TypeError(
-            f"{rule}; got the function {getattr(loss, '__name__', loss)!r}. Wrap your own "
-            "φ(forecast, y): lw.CustomLoss(phi)"
-        )
-    raise TypeError(f"{rule}; got {loss!r}")
-
-
-_MEANT = {
-    (
-        "entropy",
-        "cross_entropy",
-        "cross-entropy",
-        "crossentropy",
-        "nll",
-        "mi",
-        "mutual_information",
-        "bce",
-    ): "'log'",
-    ("variance", "var", "mse", "quadratic", "square"): "'squared'",
-    ("0-1", "0/1", "01", "error", "accuracy"): "'zero_one'",
-    ("cost", "costs"): "lw.CostLoss(false_positive=..., false_negative=...)",
-    (
-        "cost_matrix",
-        "cost matrix",
-        "costmatrix",
-    ): "lw.joint.CostMatrix(costs) with lw.joint.decompose",
-    ("beta", "boosting"): "lw.BetaLoss(a, b)",
-    ("custom",): "lw.CustomLoss(phi)",
-}
-"""Other names of the losses."""
+        raise TypeError(f"{rule}; got a function. Wrap your own φ(forecast, y): lw.CustomLoss(phi)")
+    raise TypeError(f"{rule}; got {type(loss).__name__}")

@@ -8,7 +8,6 @@ from .classes import plot_by_class
 from .curves import plot_detection, plot_rejection, plot_reliability, plot_roc
 from .decisions import plot_decisions, plot_values
 from .labels import plot_gallery, plot_labels
-from .simplex import plot_simplex
 from .sources import plot_sources
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "plot_rejection",
     "plot_reliability",
     "plot_roc",
-    "plot_simplex",
     "plot_sources",
     "plot_values",
 ]

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._frames import library_of_frame, same_rows
 from .._labels import as_labels, as_numpy
-from .._named_predictions import read_names
 from .._resampling import group_codes
 from ..distributions import Distribution
+from ..distributions.named_predictions import read_names
 from ..io import Predictions
 
 

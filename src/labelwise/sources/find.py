@@ -79,7 +79,6 @@ def find_sources(
         p_values=p_values,
         label_p_values=label_p_values,
         smallest_p=smallest_p,
-        farthest=tuple(_farthest_level(means, design, i) for i in range(n_factors)),
         cell_sizes=(int(cell_sizes.min()), int(cell_sizes.max())),
         reweighted=reweighted,
     )
@@ -131,24 +130,3 @@ def _contributions(law: Any, design: Design, loss: Loss, replicated: bool) -> np
         inside = loss.divergence(law.t, t[own], law.c, c[own], law.deviation - d[own])
         found.append(np.tensordot(design.weights, inside, 1))
     return np.stack(found)
-
-
-def _farthest_level(means: np.ndarray, design: Design, factor: int) -> tuple[str, float] | None:
-    """The level without which the variance between levels is smallest, and by which share it is
-    smaller.
-    """
-    n = design.sizes[factor]
-    if n < 3:
-        return None
-    others = tuple(j for j in range(len(design.sizes)) if j != factor)
-    levels = means.mean(axis=others).reshape(n, -1)
-    products = levels @ levels.T
-    squares = np.diag(products)
-    distances = squares[:, None] + squares - 2 * products
-    pairs = distances.sum() / 2
-    if pairs <= 0:
-        return None
-    without = pairs - distances.sum(axis=1)
-    smaller = 1 - without / ((n - 1) * (n - 2)) / (pairs / (n * (n - 1)))
-    level = int(np.argmax(smaller))
-    return design.levels[factor][level], float(min(smaller[level], 1.0))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._format import MISSING, fixed, number, percent
-from .._results import Library
-from .._tables import SHOWN, Shown, Summary, counted, frame, some
-from .components import CONFIDENCE, shares_of
+from .._tables import SHOWN, Library, Shown, Summary, counted, frame, some
+from .components import shares_of
 
 LEVEL = 0.05
 
@@ -49,10 +48,6 @@ class Sources(Shown):
     """
     smallest_p: np.ndarray
     """(F,): the smallest p-value that the design and the number of permutations allow."""
-    farthest: tuple[tuple[str, float] | None, ...]
-    """For each factor the level without which the others vary least, and by which share the
-    variance between levels is then smaller. A description, not a test; ``None`` for two levels.
-    """
     cell_sizes: tuple[int, int]
     """The fewest and the most members in a cell."""
     reweighted: bool = False
@@ -131,7 +126,7 @@ class Sources(Shown):
         return " ".join(self._sentences())
 
     def _sentences(self) -> list[str]:
-        return [*self._tested(), *self._estimated(), *self._assumed()]
+        return [*self._tested(), *self._assumed()]
 
     def _tested(self) -> Iterator[str]:
         if np.isnan(self.p_values).all():
@@ -159,27 +154,6 @@ class Sources(Shown):
             )
         if blind:
             yield f"Too few levels or permutations to show an effect of {' or '.join(blind)}."
-
-    def _estimated(self) -> Iterator[str]:
-        if np.isnan(self.intervals).all():
-            return
-        each = [
-            f"{name} {percent(self.estimates[i], 0)} ({self._interval(i)})"
-            for i, name in enumerate(self.factors)
-        ]
-        yield (
-            f"Estimated share of the variance, corrected for noise, with {percent(CONFIDENCE, 0)} "
-            f"interval: {', '.join(each)}."
-        )
-        shares = shares_of(self.means.sum(axis=1))
-        for name, share, farthest in zip(self.factors, shares, self.farthest, strict=False):
-            # Of a factor that hardly matters, or whose levels all differ, no level needs a name.
-            if farthest is not None and farthest[1] >= 0.5 and (share >= 0.5 or name in self.found):
-                level, smaller = farthest
-                yield (
-                    f"Without {level!r}, the variance between levels of {name} would be "
-                    f"{percent(smaller, 0)} smaller (described, not tested)."
-                )
 
     def _assumed(self) -> Iterator[str]:
         fewest, most = self.cell_sizes

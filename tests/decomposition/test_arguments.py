@@ -69,7 +69,7 @@ def test_jackknife_of_one_member() -> None:
                 "Did you mean 'melanoma'?"
             ),
         ),
-        (["a", "b", "c"], TypeError, "`weights` must be numbers; got text"),
+        (["a", "b", "c"], TypeError, "`weights` must be real and floating point"),
         ([1, 2, 3j], TypeError, "`weights` must be real"),
         ([[1, 2], [3]], ValueError, "`weights` must be a rectangular array of numbers"),
     ],

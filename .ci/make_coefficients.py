@@ -1,5 +1,5 @@
-"""Write ``coefficients.h``: near-minimax polynomials for the fused kernel (needs mpmath; run by
-hand, the result is committed).
+"""Write ``_engine/coefficients.h``: near-minimax polynomials for the fused kernel (needs mpmath;
+run by hand, the result is committed).
 
 Each is interpolated at Chebyshev nodes with 60 digits, which is within a small factor of the best
 polynomial of its degree.
@@ -14,6 +14,7 @@ from typing import Any
 import mpmath as mp
 
 mp.mp.dps = 60
+HEADER = Path(__file__).parents[1] / "src" / "labelwise" / "_engine" / "coefficients.h"
 HORNER = ("ARTANH_F32", "ARTANH_F64")
 
 
@@ -52,8 +53,8 @@ def artanh_rest(z: Any) -> Any:
     return (mp.atanh(s) / s - 1) / z
 
 
-def main() -> None:
-    """Write the header."""
+def header() -> str:
+    """The text of the header."""
     root_half, root_two = mp.sqrt(mp.mpf(1) / 2), mp.sqrt(2)
     s_max = (root_two - 1) / (root_two + 1)
     tables = {
@@ -93,8 +94,8 @@ def main() -> None:
             f"#define {name}(x, x2, x4) (({chains[0]} + (x) * {chains[1]}) + (x2) * ({chains[2]} + "
             f"(x) * {chains[3]}))"
         )
-    Path(__file__).with_name("coefficients.h").write_text("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    main()
+    HEADER.write_text(header())

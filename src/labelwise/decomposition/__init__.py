@@ -9,17 +9,17 @@ from typing import Any, Generic, Literal, Self, cast, overload
 
 import numpy as np
 
-from ._arrays import Array, as_real, like, namespace, to_numpy
-from ._engine.compute import Computed, compute
-from ._frames import ids_at, values_by_class
-from ._results import PARTS, LabelwiseResult, Result
-from ._suggestions import suggest
-from .distributions import Distribution
-from .distributions.base import ArrayT, batch_index, not_a_distribution
-from .distributions.marginals import Atoms
-from .events import Events, Family, Structure, as_events
-from .losses import Loss, LossName, as_loss
-from .sources import Sources, find_sources
+from .._arrays import Array, as_real, like, namespace, to_numpy
+from .._engine.compute import Computed, compute
+from .._frames import ids_at, values_by_class
+from .._suggestions import suggest
+from ..distributions import Distribution
+from ..distributions.base import ArrayT, batch_index, not_a_distribution
+from ..distributions.marginals import Atoms
+from ..events import Events, Family, Structure, as_events
+from ..losses import Loss, LossName, as_loss
+from ..sources import Sources, find_sources
+from .results import PARTS, LabelwiseResult, Result
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 

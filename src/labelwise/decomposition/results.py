@@ -12,18 +12,17 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from ._arrays import Array, dtype_name, namespace, to_numpy, values_known, without_gradient
-from ._format import MISSING
-from ._frames import columns_by_class, ids_at, same_rows
-from ._labels import as_labels, class_position
-from ._suggestions import check_choice
-from ._tables import SHOWN, Shown, Summary, counted, instance_frame, some, xarray
+from .._arrays import Array, dtype_name, namespace, to_numpy, values_known, without_gradient
+from .._format import MISSING
+from .._frames import columns_by_class, ids_at, same_rows
+from .._labels import as_labels, class_position
+from .._suggestions import check_choice
+from .._tables import SHOWN, Library, Shown, Summary, counted, instance_frame, some, xarray
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
 MOST_NUMBERS = 1 << 24
 """Means of larger results are not computed only to be printed."""
-Library = Literal["pandas", "polars"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
