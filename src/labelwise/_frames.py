@@ -1,4 +1,5 @@
-"""Data frames as input: pandas and polars, neither of which is imported here.
+"""Data frames and labeled arrays as input: pandas, polars and xarray, none of which is imported
+here.
 
 One rule: names win over positions. Columns are matched by class name and rows by index, in the
 order of what came first; what does not fit is refused. Row numbers, 0 to N − 1, are no names: where
@@ -19,7 +20,12 @@ import numpy as np
 from ._errors import InputError
 from ._suggestions import did_you_mean, listed
 
-LIBRARIES = ("pandas", "polars")
+KINDS = {
+    "pandas": ("DataFrame", "Series"),
+    "polars": ("DataFrame", "Series"),
+    "xarray": ("DataArray", "Dataset"),
+}
+"""What has names, by library."""
 
 
 class Labeled(NamedTuple):
@@ -27,24 +33,25 @@ class Labeled(NamedTuple):
 
     values: np.ndarray
     labels: tuple[Any, ...]
+    dims: tuple[str, ...] | None = None
 
 
 def library_of_frame(x: Any) -> str | None:
-    """ "pandas" or "polars" if ``x`` is one of their frames or series."""
+    """ "pandas", "polars" or "xarray" if ``x`` is one of their frames, series or labeled arrays."""
     for kind in type(x).__mro__:
         library = kind.__module__.partition(".")[0]
-        if library in LIBRARIES and kind.__name__ in ("DataFrame", "Series"):
+        if kind.__name__ in KINDS.get(library, ()):
             return library
-        if library == "xarray" and kind.__name__ in ("DataArray", "Dataset"):
-            raise InputError(
-                "arrays of xarray are not matched by name. Give a plain array: x.values"
-            )
     return None
 
 
 def read_frame(x: Any, name: str) -> Labeled:
-    """The values of one frame or series, with the labels of its axes."""
-    rows: Any = x.index if library_of_frame(x) == "pandas" else None
+    """The values of one frame, series or labeled array, with the labels of its axes."""
+    library = library_of_frame(x)
+    if library == "xarray":
+        labels = tuple(x.indexes.get(dim) for dim in x.dims)
+        return Labeled(np.asarray(x.values), labels, tuple(map(str, x.dims)))
+    rows: Any = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
     distinct_names(x.columns, f"the columns of `{name}`")
@@ -119,7 +126,7 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     """
     if library_of_frame(x) is None or len(x.shape) < 2 or x.shape[-1] != len(names):
         return x
-    values, labels = read_frame(x, name)
+    values, labels, _ = read_frame(x, name)
     columns = _names_of_axis(labels[-1], name)
     if columns is None:
         return x
@@ -158,8 +165,13 @@ def _order_of_names(given: Sequence[str], names: Sequence[str], name: str) -> li
 
 
 def row_labels(x: Any) -> Any:
-    """The index of the rows of a frame or a series; ``None`` where it has none."""
-    return x.index if library_of_frame(x) == "pandas" else None
+    """The index of the rows of a frame, a series or a labeled array; ``None`` where it has none."""
+    library = library_of_frame(x)
+    if library == "pandas":
+        return x.index
+    if library == "xarray" and getattr(x, "dims", None):
+        return x.indexes.get(x.dims[0])
+    return None
 
 
 def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
@@ -251,8 +263,15 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
         else:
             order = row_order(ids, labels, first, f"`{name}`")
             if order is not None:
-                x = x.iloc[order]
+                x = x.iloc[order] if hasattr(x, "iloc") else x.isel({x.dims[0]: order})
         if labels is not None and nameless is not None:
-            x = x.reset_index(drop=True)  # said once
+            x = _numbered(x)  # said once
         result.append(x)
     return tuple(result)
+
+
+def _numbered(x: Any) -> Any:
+    """``x`` with row numbers instead of its index."""
+    if hasattr(x, "iloc"):
+        return x.reset_index(drop=True)
+    return x.drop_vars(x.dims[0])

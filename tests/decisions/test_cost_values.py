@@ -123,10 +123,12 @@ def costs_in_another_order(library: str) -> Any:
     ]
     if library == "pandas":
         return frame
-    return optional("polars").DataFrame(frame.reset_index(names="truth"))
+    if library == "polars":
+        return optional("polars").DataFrame(frame.reset_index(names="truth"))
+    return optional("xarray").DataArray(frame, dims=("truth", "prediction"))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "xarray"])
 def test_a_frame_of_costs_is_read_by_name(library: str) -> None:
     costs = Costs(costs_in_another_order(library))
     for names in (CLASSES, CLASSES[::-1]):

@@ -181,3 +181,16 @@ def test_probabilities_are_no_concentrations() -> None:
     np.testing.assert_allclose(lw.DirichletMixture(probs[None]).mean(), probs)
     lw.Dirichlet(np.full((50, 3), 1 / 3))  # one prior for all
     lw.Dirichlet(np.array([[0.2, 0.8], [0.3, 0.7], [0.1, 0.9]]))  # so few may do so by chance
+
+
+def test_networks_on_the_first_axis_are_said() -> None:
+    alpha = 1 + np.random.default_rng(0).random((5, 100, 3))
+    with pytest.warns(UserWarning, match="interpreted") as caught:
+        lw.Dirichlet(alpha)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message) == (
+        "`alpha` of shape (5, 100, 3) is interpreted as 5 × 100 instances. If the first axis is 5 "
+        "networks, use lw.DirichletMixture(alpha)"
+    )
+    lw.DirichletMixture(alpha)
+    lw.Dirichlet(1 + np.random.default_rng(0).random((64, 64, 3)))  # an image

@@ -57,13 +57,21 @@ def test_polars_members_are_matched_by_column_and_by_a_column_of_text() -> None:
     assert only_columns.ids is None
 
 
-def test_labeled_arrays_are_refused() -> None:
-    given = optional("xarray").DataArray(PROBS, dims=("member", "case", "class"))
-    with refused(
-        InputError, "arrays of xarray are not matched by name. Give a plain array: x.values"
-    ):
-        lw.Ensemble(given)
-    np.testing.assert_array_equal(lw.Ensemble(given.values).probs, PROBS)
+def test_xarray_members_are_matched_by_dimension_and_coordinate() -> None:
+    xarray = optional("xarray")
+    first, second = (xarray.DataArray(frame, dims=("case", "class")) for frame in moved())
+    assert_aligned(lw.Ensemble([first, second.T]))
+    q = lw.Ensemble(xarray.Dataset({"a": first, "b": second}))  # xarray itself has sorted the cases
+    np.testing.assert_array_equal(
+        lw.decompose(q).epistemic, EPISTEMIC[[IDS.index(name) for name in q.ids]]
+    )
+    coords = {"case": IDS, "class": NAMES}
+    one = xarray.DataArray(PROBS, dims=("member", "case", "class"), coords=coords)
+    assert_aligned(lw.Ensemble(one))
+    assert_aligned(
+        lw.Ensemble(one.transpose("class", "case", "member"))
+    )  # the dimensions say which is which
+    assert_aligned(lw.Ensemble(one.to_dataset(name="probs")))
 
 
 def test_members_by_name() -> None:

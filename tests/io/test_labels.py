@@ -207,6 +207,15 @@ def test_a_frame_of_labels_is_matched_by_its_columns(tmp_path, optional) -> None
         )
 
 
+def test_a_labeled_array_of_labels_is_matched_by_its_coordinates(tmp_path, optional) -> None:
+    probs, y = RNG.random((2, 6, 3)), RNG.integers(0, 2, (6, 3))
+    np.savez(tmp_path / "p.npz", probs=probs, ids=np.array(IDS), class_names=NAMES)
+    table = optional("pandas").DataFrame(y, columns=NAMES, index=IDS)
+    labels = optional("xarray").DataArray(table.iloc[ORDER][["eel", "cat", "dog"]])
+    p = lw.load_predictions(tmp_path / "p.npz", labels=labels, multilabel=True)
+    np.testing.assert_array_equal(p.true_class, y.astype(bool))
+
+
 def test_multilabel_truth_without_class_names(tmp_path) -> None:
     probs, y = RNG.random((2, 6, 3)), RNG.integers(0, 2, (6, 3))
     np.save(tmp_path / "p.npy", probs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
@@ -34,7 +35,9 @@ from .._validation import (
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Beta, BetaMixture
-from .named_predictions import read_names
+from .named_predictions import moved_last, read_names
+
+MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -73,8 +76,19 @@ class Dirichlet(Distribution[ArrayT]):
         self, alpha: ArrayOf[ArrayT] | Sequence[Any], *, class_names: ClassNames | None = None
     ) -> None:
         given = read_names(alpha, "alpha", class_names, members=False)
-        values = check_alpha(given.values)
+        values = check_alpha(moved_last(given))
         _refuse_probabilities(values)
+        if (
+            values.ndim == 3
+            and values.shape[0] <= MOST_MEMBERS
+            and values.shape[1] >= 4 * values.shape[0]
+        ):
+            warnings.warn(
+                f"`alpha` of shape {tuple(values.shape)} is interpreted as {values.shape[0]} × "
+                f"{values.shape[1]} instances. If the first axis is "
+                f"{values.shape[0]} networks, use lw.DirichletMixture(alpha)",
+                stacklevel=2,
+            )
         set_fields(self, alpha=values, class_names=check_names(given.class_names, values.shape[-1]))
         with_ids(self, given.ids)
 
@@ -136,7 +150,7 @@ class DirichletMixture(Distribution[ArrayT]):
         class_names: ClassNames | None = None,
     ) -> None:
         given = read_names(alpha, "alpha", class_names)
-        values = check_alpha(given.values)
+        values = check_alpha(moved_last(given))
         if values.ndim > 1 and values.shape[0] > 1:
             _refuse_probabilities(values)
         if values.ndim < 2:

@@ -231,11 +231,11 @@ class Ensemble(Members[ArrayT]):
 
     Notes
     -----
-    Data frames of pandas and polars are matched by name, not by position: the classes by their
-    columns, the instances by their index (in polars by a column of text), in the order of the first
-    member. Names or rows that only some members have are refused. Columns and rows that are only
-    numbered from 0 are positions. ``class_names`` must then be the names of the columns, and their
-    order is that of the result. `ids` is the index.
+    Data frames of pandas and polars and arrays of xarray are matched by name, not by position: the
+    classes by their columns, the instances by their index (in polars by a column of text), in the
+    order of the first member. Names or rows that only some members have are refused. Columns and
+    rows that are only numbered from 0 are positions. ``class_names`` must then be the names of the
+    columns, and their order is that of the result. `ids` is the index.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Predictions in data frames as one array: members in the order of the first, classes by name."""
+"""Predictions in data frames and labeled arrays as one array: members in the order of the first,
+classes by name.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,10 @@ from .._frames import (
     values_by_class,
 )
 from .._suggestions import did_you_mean, listed
+
+MEMBER_DIMS = ("member", "members", "model", "models")
+CLASS_DIMS = ("class", "classes", "label", "labels")
+"""What the axes of xarray are called where they need no number."""
 
 
 class Input(NamedTuple):
@@ -59,8 +65,8 @@ def read_names(
     members: bool = True,
     any_column: bool = False,
 ) -> Input:
-    """Frames, or a list or a mapping of them, as one array (M, N, K) or (N, K), with all parts in
-    the order of the first; anything else as it is.
+    """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the
+    order of the first; anything else as it is.
 
     ``class_names`` must be the names of the columns, if these have any, and their order is that of
     the result. Without them, a column that is called like an id is refused, unless it is known that
@@ -68,6 +74,9 @@ def read_names(
     """
     if type(given) is np.ndarray or not has_names(given):
         return Input(given, member_axis, class_axis, class_names, None, None)
+    if type(given).__name__ == "Dataset" and library_of_frame(given) == "xarray":
+        variables = dict(given.data_vars)
+        given = next(iter(variables.values())) if len(variables) == 1 else variables
     member_names = None
     if isinstance(given, Mapping):
         if not given:
@@ -77,16 +86,22 @@ def read_names(
     if isinstance(given, list | tuple):
         if not has_names(given):
             return Input(given, member_axis, class_axis, class_names, None, member_names)
-        frame = _stack(given, name, member_names)
+        frame = _stack(given, name, class_axis, member_names)
     else:
         frame = read_frame(given, name)
-    values, labels = frame
-    if class_axis not in (-1, values.ndim - 1):
-        raise InputError(
-            f"the classes of `{name}` are the columns of the frames; got {class_axis=}"
-        )
-    ids = labels[-2] if len(labels) == 3 or (len(labels) == 2 and not members) else None
-    names = _class_labels(labels[-1], name)
+    if members and member_axis is None:
+        member_axis = _named_axis(frame.dims, MEMBER_DIMS)
+    class_axis = _class_axis(frame.dims, class_axis)
+    n_axes = frame.values.ndim
+    if not -n_axes <= class_axis < n_axes:  # refused where axes are checked
+        return Input(frame.values, member_axis, class_axis, class_names, None, member_names)
+
+    columns = class_axis % n_axes
+    taken = {columns, (member_axis or 0) % n_axes} if members else {columns}
+    rows = [axis for axis in range(n_axes) if axis not in taken]
+    ids = frame.labels[rows[0]] if len(rows) == 1 else None
+    values = frame.values
+    names = _class_labels(frame.labels[columns], name)
     if names is None or is_positions(names):
         names = class_names
     elif class_names is not None:
@@ -97,18 +112,42 @@ def read_names(
                 f"{listed(wanted)} for {listed(names)}",
                 fix="columns",
             )
-        values = np.take(values, [names.index(word) for word in wanted], axis=-1)
+        values = np.take(values, [names.index(word) for word in wanted], axis=columns)
         names = wanted
     elif not any_column:
-        _check_columns(values, names, name)
-    return Input(values, member_axis, -1, names, ids, member_names)
+        _check_columns(np.moveaxis(values, columns, -1), names, name)
+    return Input(values, member_axis, class_axis, names, ids, member_names)
+
+
+def moved_last(given: Input) -> Any:
+    """The values with members first, where a dimension says which axis they are on, and classes
+    last.
+    """
+    if given.class_axis == -1 and not given.member_axis:
+        return given.values
+    if given.member_axis is None:
+        return np.moveaxis(given.values, given.class_axis, -1)
+    return np.moveaxis(given.values, (given.member_axis, given.class_axis), (0, -1))
+
+
+def _named_axis(dims: tuple[str, ...] | None, words: Sequence[str]) -> int | None:
+    axes = [axis for axis, dim in enumerate(dims or ()) if dim.lower() in words]
+    return axes[0] if len(axes) == 1 else None
+
+
+def _class_axis(dims: tuple[str, ...] | None, class_axis: int) -> int:
+    """The axis of the classes: what a dimension says, if the caller says nothing."""
+    named = _named_axis(dims, CLASS_DIMS)
+    return class_axis if named is None or class_axis != -1 else named
 
 
 def _class_labels(labels: Any, name: str) -> tuple[str, ...] | None:
     return None if labels is None else distinct_names(labels, f"the classes of `{name}`")
 
 
-def _stack(parts: Sequence[Any], name: str, member_names: tuple[str, ...] | None) -> Labeled:
+def _stack(
+    parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
+) -> Labeled:
     """The members as one array, each in the order of the first."""
     names = range(len(parts)) if member_names is None else member_names
     titles = [f"member {member!r}" for member in names]
@@ -120,12 +159,16 @@ def _stack(parts: Sequence[Any], name: str, member_names: tuple[str, ...] | None
                 fix="to_numpy",
             )
     first = read_frame(parts[0], name)
+    columns = _class_axis(first.dims, class_axis if class_axis < 0 else class_axis - 1)
+    columns %= first.values.ndim
     members = []
     for title, part in zip(titles, parts, strict=True):
-        x, labels = read_frame(part, name)
+        if first.dims is not None and library_of_frame(part) == "xarray":
+            part = part.transpose(*first.dims)  # which says so if dimensions differ
+        x, labels, _ = read_frame(part, name)
         for axis, (wanted, given) in enumerate(zip(first.labels, labels, strict=False)):
-            if axis == first.values.ndim - 1:
-                order: Any = _class_order(wanted, given, name, titles[0], title)
+            if axis == columns:
+                order = _class_order(wanted, given, name, titles[0], title)
             else:
                 owners = f"{titles[0]} of `{name}`", f"{title} of `{name}`"
                 order = row_order(wanted, given, *owners)
@@ -136,8 +179,9 @@ def _stack(parts: Sequence[Any], name: str, member_names: tuple[str, ...] | None
                 f"{first.values.shape} and {title} {x.shape}"
             )
         members.append(x)
+    dims = None if first.dims is None else ("member", *first.dims)
     # sums are added up in the order of memory, which pandas has by column
-    return Labeled(np.ascontiguousarray(np.stack(members)), (None, *first.labels))
+    return Labeled(np.ascontiguousarray(np.stack(members)), (None, *first.labels), dims)
 
 
 def _class_order(
