@@ -32,6 +32,17 @@ def test_dirichlet_log_and_squared_against_mpmath(alpha: list[float]) -> None:
     )
 
 
+def test_reverse_of_a_dirichlet_against_mpmath() -> None:
+    mp.mp.dps = 50
+    for alpha in ([0.5, 2.0, 7.0], [1e3, 1e4, 5.0], [0.01, 0.02, 0.5]):
+        a = [mp.mpf(x) for x in alpha]
+        s = sum(a)
+        exact = sum(x / s * (mp.log(x / s) - mp.digamma(x) + mp.digamma(s)) for x in a) / mp.log(2)
+        assert float(
+            lw.joint.reverse_mutual_information(lw.Dirichlet(np.array(alpha)))
+        ) == pytest.approx(float(exact), rel=1e-9)
+
+
 def test_more_knowledge_never_adds_epistemic_uncertainty() -> None:
     """A Dirichlet that has seen more is less uncertain about θ, whatever the loss."""
     base = np.array([2.0, 1.0, 0.5])

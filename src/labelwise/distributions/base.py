@@ -125,6 +125,12 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """
         return None
 
+    def log_density(self, theta: np.ndarray) -> np.ndarray | None:
+        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant,
+        where it is known.
+        """
+        return None
+
     # For the engine: how the work is cut into blocks.
 
     @property

@@ -108,6 +108,9 @@ class Dirichlet(Distribution[ArrayT]):
         check_alpha(self.alpha)
         return self
 
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        return np.asarray(np.log(theta) @ (to_numpy(self.alpha).astype(float) - 1))
+
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
         return Beta(*beta_parameters(self.alpha, events, self.class_names))

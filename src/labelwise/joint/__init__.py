@@ -3,6 +3,7 @@ information, Eqs. (3)–(6).
 
 As for single labels, with the entropy G and divergence D of a whole probability vector: TU = G(E
 Θ), AU = E G(Θ), EU = E D(Θ‖E Θ). One number per instance, which does not tell the classes apart.
+Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute
 from .._validation import as_seed
 from ..decomposition import Components, JointUncertainty
 from ..distributions import Distribution
 from ..distributions.base import ArrayT, not_a_distribution
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
-from ._closed_forms import average, parts_of, shares_of
+from ._closed_forms import average, parts_of, reverse_of, shares_of
 from ._sampling import sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
@@ -28,8 +29,10 @@ __all__ = [
     "JointLoss",
     "JointUncertainty",
     "decompose",
+    "expected_pairwise_kl",
     "mutual_information",
     "mutual_information_by_class",
+    "reverse_mutual_information",
 ]
 
 
@@ -111,6 +114,61 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
     return closed * log.unit
+
+
+def reverse_mutual_information(
+    q: Distribution[Any], loss: LossName | Loss | JointLoss = "log"
+) -> Array:
+    r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape
+    (...,); D is KL under log loss.
+
+    Under log loss it is infinite where a member assigns probability 0 to a class that another
+    member considers possible.
+
+    >>> reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
+    array([inf])
+    """
+    loss = _check(q, loss)
+    if not q.finite:
+        closed = reverse_of(q, loss)
+        if closed is None:
+            raise ValueError(
+                f"reverse mutual information has no closed form for {type(q).__name__} and this "
+                "loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
+            )
+        return closed
+    law: Any = q.marginal()
+    weights = law.weights
+    xp = namespace(law.t)
+    m = law.mean[0]
+    each = loss.divergence(m + 0 * law.t, law.t, -law.deviation)
+    if isinstance(loss, JointLog):
+        impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
+        each = xp.where(impossible, xp.full_like(each, float("inf")), each)
+    if weights is not None:  # a member of weight 0 is ignored, even if its divergence is infinite
+        weights = (
+            weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
+        )
+        return xp.sum(
+            xp.where(
+                weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]
+            ),
+            axis=0,
+        )
+    return average(law, each)
+
+
+def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
+    r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an
+    independent copy of Θ.
+
+    The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter
+    is. Another loss replaces KL by its own divergence.
+
+    >>> expected_pairwise_kl(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
+    array([0.04])
+    """  # noqa: E501
+    return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
 def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:

@@ -63,6 +63,25 @@ def shares_of(q: Distribution[Any]) -> Array | None:
     return None
 
 
+def reverse_of(q: Distribution[Any], loss: JointLoss) -> Array | None:
+    """E D(θ̄‖Θ)."""
+    if not isinstance(q, Dirichlet):
+        return None
+    if isinstance(loss, JointSquared):
+        parts = _dirichlet(q, loss)
+        return None if parts is None else parts[1]
+    if isinstance(
+        loss, JointLog
+    ):  # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
+        a, b = beta_parameters(q.alpha, None, None)
+        s = (a + b)[..., 0]
+        gap = namespace(a).sum((1 - a * digamma_minus_log(a)), axis=-1) / s - (
+            1 / s - digamma_minus_log(s)
+        )
+        return not_negative(gap) * loss.unit
+    return None
+
+
 def _dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:
     """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
