@@ -1,4 +1,5 @@
-"""Files, lines and syntax-tree nodes of the library and the lab, by folder.
+"""Files, lines and syntax-tree nodes of the library and the lab, by folder, with the number of
+conditional expressions and comprehensions per 10,000 nodes.
 
     python .ci/size.py            a table
     python .ci/size.py REVISION   the same, beside an earlier state of the repository
@@ -15,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 PACKAGES = {"library": "src/labelwise", "lab": "lab/src/labelwise_lab"}
 
 
@@ -28,13 +30,17 @@ def folder_of(path: str) -> tuple[str, str] | None:
 
 
 def sizes(files: dict[str, str]) -> dict[tuple[str, str], Counter[str]]:
-    """Counts of files, lines and nodes by package and folder, from texts by path."""
+    """Counts by package and folder, from texts by path."""
     found: dict[tuple[str, str], Counter[str]] = {}
     for path, text in files.items():
         key = folder_of(path)
         if key is not None:
-            nodes = sum(1 for _ in ast.walk(ast.parse(text)))
-            found.setdefault(key, Counter()).update(files=1, lines=text.count("\n"), nodes=nodes)
+            counts = found.setdefault(key, Counter())
+            counts.update(files=1, lines=text.count("\n"))
+            for node in ast.walk(ast.parse(text)):
+                counts["nodes"] += 1
+                counts["conditionals"] += isinstance(node, ast.IfExp)
+                counts["comprehensions"] += isinstance(node, COMPREHENSIONS)
     return found
 
 
@@ -61,8 +67,8 @@ def main() -> None:
     states = [sizes(files_now())]
     if len(sys.argv) > 1:
         states.insert(0, sizes(files_at(sys.argv[1])))
-    print("| package | folder |" + " files | lines | nodes |" * len(states))
-    print("|---|---|" + "---:|---:|---:|" * len(states))
+    print("| package | folder |" + " files | lines | nodes | if-else | compr. |" * len(states))
+    print("|---|---|" + "---:|" * 5 * len(states))
     for package in PACKAGES:
         folders = sorted({key for state in states for key in state if key[0] == package})
         totals = [
@@ -73,9 +79,17 @@ def main() -> None:
         print(row(package, "**all**", totals))
 
 
+def per_10000(counts: Counter[str], what: str) -> float:
+    """How many of these there are in 10,000 nodes."""
+    return 1e4 * counts[what] / max(counts["nodes"], 1)
+
+
 def row(package: str, folder: str, counts: list[Counter[str]]) -> str:
     """A line of the table."""
-    numbers = [f"{count[what]:,}" for count in counts for what in ("files", "lines", "nodes")]
+    numbers = []
+    for count in counts:
+        numbers += [f"{count[what]:,}" for what in ("files", "lines", "nodes")]
+        numbers += [f"{per_10000(count, what):.0f}" for what in ("conditionals", "comprehensions")]
     return f"| {package} | {folder} | " + " | ".join(numbers) + " |"
 
 
