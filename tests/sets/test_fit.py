@@ -55,7 +55,7 @@ MANY = lw.MultiLabelEnsemble(P[None])
         (lambda: fit_sets(P, Y, coverage=90), "`coverage` must lie strictly"),
         (lambda: fit_sets(P, Y, coverage=True), "`coverage` must lie strictly"),
         (lambda: fit_sets(MANY, Y), "may occur together.*fit_labels"),
-        (lambda: fit_sets(P, np.ones((400, 4), int)), "labels that may occur together"),
+        (lambda: fit_sets(P, np.ones((400, 4), int)), "Labels that may occur together need"),
         (lambda: fit_sets(P, Y, groups=np.arange(399)), (
             "`groups` must name the group of each of the 400 instances"
         )),

@@ -276,7 +276,7 @@ def softmax_of(logits: Array) -> Array:
     if not is_dask_array(logits):
         return _softmax(logits)
     kind = widen(logits[:0, ...]).dtype
-    return in_one_chunk(logits, [-1], "logits", stacklevel=4).map_blocks(
+    return in_one_chunk(logits, [-1], "logits", stacklevel=5).map_blocks(
         _softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
     )
 
