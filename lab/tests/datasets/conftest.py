@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from labelwise_lab.datasets import Dataset, load
 
@@ -23,8 +24,14 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(os.environ["LABELWISE_DATA"])
     if not (SHARED / "unpack.py").exists():
         pytest.skip("no published data sets: set LABELWISE_DATA to a folder that holds them")
-    folder = tmp_path_factory.mktemp("published")
-    subprocess.run([sys.executable, SHARED / "unpack.py", folder], check=True, capture_output=True)
+    shared_by_workers = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared_by_workers = shared_by_workers.parent
+    folder = shared_by_workers / "published"
+    with FileLock(shared_by_workers / "published.lock"):
+        if not folder.exists():
+            unpack = [sys.executable, SHARED / "unpack.py", folder]
+            subprocess.run(unpack, check=True, capture_output=True)
     return folder
 
 
