@@ -100,12 +100,10 @@ def read_label_arrays(path: Path) -> Labels:
     if path.suffix.lower() == ".npy":
         return Labels(read_npy(path))
     arrays = NpzArrays(path)
-    names = [name for name in arrays if name in ("y_true", "labels", "label")]
-    if not names and "ids" not in arrays:
-        names = list(arrays)  # the only array may have any name
-    if not names:
+    name = "y_true" if "y_true" in arrays else "labels"
+    if name not in arrays:
         raise ValueError(f"{path.name} holds no labels (`y_true`)")
-    return Labels(arrays[names[0]], arrays.get("ids"))
+    return Labels(arrays[name], arrays.get("ids"))
 
 
 def match_labels(
