@@ -101,3 +101,12 @@ def test_an_id_repeated_within_a_member_is_refused(tmp_path) -> None:
     (tmp_path / "p.csv").write_text(rows)
     with pytest.raises(ValueError, match=r"p\.csv, member 'x' has the id 'a' more than once"):
         lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_a_prompt_of_each_case_does_not_tell_members_apart(tmp_path) -> None:
+    rows = [f"{model},{case},why {case}?,.25,.75" for model in "xy" for case in "abc"]
+    (tmp_path / "p.csv").write_text("\n".join(["model,id,prompt,cat,dog", *rows]))
+    assert lw.load_predictions(tmp_path / "p.csv").shape == (2, 3, 2)
+    rows = [f"why {case}?,.25,.75" for case in "abc"]
+    (tmp_path / "p.csv").write_text("\n".join(["prompt,cat,dog", *rows]))
+    assert lw.load_predictions(tmp_path / "p.csv").shape == (1, 3, 2)

@@ -44,6 +44,8 @@ class Columns:
     groups: str | None = None
     members: Sequence[str] = ()
     """Columns that are called like members."""
+    further: Sequence[str] = ()
+    """Columns that belong to the member if ids are repeated within it, such as its prompt."""
 
     @property
     def taken(self) -> set[str | None]:
@@ -66,7 +68,8 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
     others = [name for name in table.names if name not in classes]
     labels = next(iter(columns_called(others, "y_true")), None)
     groups = next(iter(columns_called(others, "groups")), None)
-    return Columns(kind, classes, names, labels, groups, columns_called(others, "member"))
+    members, further = columns_called(others, "member"), columns_called(others, "further")
+    return Columns(kind, classes, names, labels, groups, members, further)
 
 
 def _find_classes(

@@ -20,6 +20,7 @@ __all__ = [
     "find_ids",
     "id_columns",
     "is_row_number",
+    "key_columns",
     "number_members",
     "quoted",
 ]
@@ -100,8 +101,7 @@ def _tells_cases_apart(table: Table, columns: Columns, name: str, rank: int) -> 
         return False
     if rank == UNIQUE_TEXT and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
         return False
-    members = number_members(table, columns.members)
-    return len(np.unique(number_pairs(members, values))) == table.rows
+    return key_columns(table, columns, values) is not None
 
 
 def _shared_id(tables: Sequence[Table], candidates: Sequence[dict[str, int]]) -> str | None:
@@ -114,15 +114,29 @@ def _shared_id(tables: Sequence[Table], candidates: Sequence[dict[str, int]]) ->
     return None
 
 
+def key_columns(table: Table, columns: Columns, ids: np.ndarray) -> Sequence[str] | None:
+    """The columns that tell members apart, so that no id is repeated within a member: those called
+    so, or also their prompt or seed if each combination then has every id. ``None``: none do.
+    """
+    n_cases = len(np.unique(ids))
+    for keys in (columns.members, [*columns.members, *columns.further]):
+        members = number_members(table, keys)
+        complete = table.rows == (members.max(initial=-1) + 1) * n_cases
+        unique = len(np.unique(_number_pairs(members, ids))) == table.rows
+        if unique and (complete or keys == columns.members):
+            return keys
+    return None
+
+
 def number_members(table: Table, keys: Sequence[str]) -> np.ndarray:
     """For each row the number 0, 1, … of its member, one for each combination of keys."""
     members = np.zeros(table.rows, np.int64)
     for key in keys:
-        members = number_pairs(members, table.column(key))
+        members = _number_pairs(members, table.column(key))
     return members
 
 
-def number_pairs(members: np.ndarray, column: np.ndarray) -> np.ndarray:
+def _number_pairs(members: np.ndarray, column: np.ndarray) -> np.ndarray:
     """For each row the number of its combination of member and value."""
     values, inverse = np.unique(column, return_inverse=True)
     return np.unique(members * len(values) + inverse, return_inverse=True)[1]

@@ -24,7 +24,7 @@ from .._column_words import (
 )
 from .._suggestions import listed
 from .columns import Columns, find_columns
-from .ids import check_equal_columns, find_ids, number_members
+from .ids import check_equal_columns, find_ids, key_columns, number_members
 from .members import check_unique, combine
 from .table import Table, typed
 
@@ -44,13 +44,17 @@ def read_tables(
     parts = []
     not_read: dict[str, str] = {}
     for table, columns, id_column in zip(tables, meanings, ids, strict=True):
-        used = {*columns.taken, id_column}
+        keys = columns.members
+        if id_column is not None:
+            # if none do, the id that is repeated is refused below
+            keys = key_columns(table, columns, table.column(id_column)) or keys
+        used = {*columns.taken, *keys, id_column}
         for name in table.names:
             if name not in used and word_of(name) not in _KNOWN:
                 not_read.setdefault(name, table.file)
         fields = _fields(table, columns, id_column)
-        if columns.members:
-            fields = _stack_members(table, columns, fields, notes)
+        if keys:
+            fields = _stack_members(table, columns, fields, keys, notes)
         elif id_column is not None:
             check_unique(table.file, table.text(id_column))
         parts.append(fields)
@@ -79,10 +83,9 @@ def _fields(table: Table, columns: Columns, id_column: str | None) -> dict[str, 
 
 
 def _stack_members(
-    table: Table, columns: Columns, fields: dict[str, Any], notes: list[str]
+    table: Table, columns: Columns, fields: dict[str, Any], keys: Sequence[str], notes: list[str]
 ) -> dict[str, Any]:
     """The rows of a long table as (M, N, K): a part for each member, aligned like files."""
-    keys = columns.members
     if len(fields[columns.kind].shape) == 3:
         raise ValueError(
             f"{table.file} has several members in each row, and column {keys[0]!r} as well; leave "
