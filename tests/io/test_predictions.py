@@ -155,9 +155,9 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
         np.testing.assert_array_equal(
             np.concatenate([block for _, block, _ in found], axis=1), PROBS
         )
-        with pytest.raises(IndexError, match="there are 7 instances; got position 7"):
+        with pytest.raises(IndexError, match="out of bounds"):
             p[[7]]
-        with pytest.raises(IndexError, match="a slice, a mask of length 7 or positions; got bool"):
+        with pytest.raises(IndexError, match="boolean"):
             p[[True]]
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from .._errors import InputError
 from .._frames import names_by_position
 from .._labels import integer_names
+from .._suggestions import listed
 from .members import are_positions, labels_in_order
 from .predictions import kind_of
 
 __all__ = [
     "as_class_names",
-    "check_positions",
     "known_names",
     "name_classes",
     "say_positions",
@@ -52,54 +52,31 @@ def name_classes(
     """The class names that the user gave: matched by name where the file has names, else by
     position.
 
-    Labels of the file are already in the new order; where each class is in the file comes second,
-    for the predictions.
+    Where each class is in the file comes second, for the predictions.
     """
     there, wanted = list(found.get("class_names", ())), list(given or ())
     if given is None or there == wanted:
         return found, None
-    if len(there) == 1 and len(wanted) == 2:  # the probability of the second of two classes
-        if there[0] == wanted[0]:
-            raise InputError(
-                f"column {there[0]!r} would be the second of the classes {wanted[0]!r} and "
-                f"{wanted[1]!r}",
-                where=file,
-            )
-        return found | {"class_names": tuple(wanted)}, None
-
     found = found | {"class_names": tuple(wanted)}
+    if len(there) == 1 and len(wanted) == 2 and there[0] != wanted[0]:
+        return found, None  # the probability of the second of two classes
     if sorted(there) == sorted(wanted) and not are_positions(there):
         notes.append("classes matched by name, in the order that was given")
         order = [there.index(name) for name in wanted]
         if "y_true" in found:
-            found["y_true"] = labels_in_order(np.asarray(found["y_true"]), there, order)
+            found["y_true"] = labels_in_order(np.asarray(found["y_true"]), there, wanted)
     elif are_positions(there) and len(there) in (0, len(wanted)):
         if not are_positions(wanted, in_order=True):
             notes.append(f"classes {_numbered(wanted)}")
         order = [there.index(str(k)) for k in range(len(there))]
     else:
         other = next((name for name in wanted if name not in there), wanted[0])
-        listed = ", ".join(there[:8]) + (", …" if len(there) > 8 else "")
         raise InputError(
-            f"the class name {other!r} is none of the file's: {listed}. Give the same names, "
-            "in any order; to rename classes, rename them in the file",
+            f"the class name {other!r} is none of the file's: {listed(there, 8)}. Give "
+            "the same names, in any order; to rename classes, rename them in the file",
             where=file,
         )
     return found, None if order == sorted(order) else order
-
-
-def check_positions(y: np.ndarray, there: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse labels that are positions, if classes named in the file ``there`` are ``wanted`` in
-    another order: either may be meant.
-    """
-    if list(there) == list(wanted) or are_positions(there):
-        return
-    if y.ndim == 1 and y.dtype.kind in "iuf" and integer_names(wanted) is None:
-        raise InputError(
-            f"labels are positions, and whether 0 is {there[0]!r}, as in the file, or "
-            f"{wanted[0]!r}, as in the class names that were given, cannot "
-            "be known. Give labels as class names, or leave out the class names"
-        )
 
 
 def say_positions(y: np.ndarray, names: Sequence[str] | None, notes: list[str]) -> None:

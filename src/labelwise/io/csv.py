@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import io
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -23,43 +22,21 @@ __all__ = ["cell", "csv_text", "read_csv"]
 LARGEST = 1 << 30
 """Bytes of a table; more are better kept as .npy or .parquet."""
 _ROWS_AT_ONCE = 4096
-_ROWS_THAT_TELL = 100  # whether the first one is a header
-_MISSING = ("", "na", "n/a", "null", "none", "-", "?")
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def read_csv(path: Path) -> Table:
-    """A table with commas, semicolons or tabs between its cells, with or without a byte order mark
-    or a header.
+    """A table with commas, semicolons or tabs between its cells, with or without a byte order
+    mark.
     """
     with open_text_file(path, LARGEST) as file:
-        start = file.peek(1 << 16)
-        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(
-                f"{path.name} is text in UTF-16; save it as UTF-8 (in Excel: CSV UTF-8)"
-            )
-        first_line = start.split(b"\n")[0]
+        first_line = file.peek(1 << 16).split(b"\n")[0]
         delimiter = max("\t;,", key=lambda sign: first_line.count(sign.encode()))
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         # strict: a quote that is never closed must not swallow the rows after it
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
-        try:
-            return _read_rows(path.name, reader, delimiter)
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path.name}: not a text file in UTF-8 ({error.reason}); in Excel, save it as CSV "
-                "UTF-8"
-            ) from error
-        except csv.Error as error:
-            at_end = "end of data" in str(error)
-            place = "" if at_end else f" near line {reader.line_num}"
-            open_quote = at_end or "expected after" in str(error)
-            hint = '; is a quote (") not closed?' if open_quote else ""
-            raise ValueError(
-                f"{path.name} is not a readable table{place}: {error}{hint}"
-            ) from error
+        return _read_rows(path.name, csv.reader(text, delimiter=delimiter, strict=True), delimiter)
 
 
 def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
@@ -68,23 +45,14 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
     names = next(rows, None)
     if names is None:
         raise ValueError(f"{file} is empty: it has no header")
-    first_rows = list(islice(rows, _ROWS_THAT_TELL))
-    has_header = _is_header(file, names, first_rows)
-    if not has_header:
-        first_rows.insert(0, names)
-        names = [str(k) for k in range(len(names))]
-        warnings.warn(
-            f"{file} has no header; its {len(names)} columns are taken for the classes 0 … "
-            f"{names[-1]}",
-            stacklevel=4,
-        )
+    checked = _checked_rows(file, rows, len(names), delimiter)
     in_order = [_Column(name) for name in names]
-    checked = _checked_rows(file, chain(first_rows, rows), len(names), delimiter)
-    n = 0
     while chunk := list(islice(checked, _ROWS_AT_ONCE)):
+        if not in_order[0].rows:
+            _check_header(file, names, chunk)
         for column, cells in zip(in_order, zip(*chunk, strict=True), strict=True):
-            column.extend(cells, n)
-        n += len(chunk)
+            column.extend(cells)
+    n = in_order[0].rows
     if not n:
         raise ValueError(f"{file} has no rows below its header")
     columns = dict(zip(names, in_order, strict=True))
@@ -97,16 +65,16 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
 
     def read_numbers(wanted: Sequence[str]) -> np.ndarray:
         for name in wanted:
-            found = columns[name].not_a_number
-            if found is not None:
-                row, text = found
+            first_text = columns[name].first_text
+            if first_text is not None:
+                row, text = first_text
                 raise ValueError(
                     f"{file}: row {row + 1} of column {name!r} must be a number; got {text[:50]!r}"
                 )
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
-    numeric = frozenset(name for name, column in columns.items() if column.is_numeric)
-    return Table(file, n, tuple(names), numeric, read_column, read_numbers, named=has_header)
+    numeric = frozenset(name for name, column in columns.items() if 2 * column.n_texts <= n)
+    return Table(file, n, tuple(names), numeric, read_column, read_numbers)
 
 
 class _Column:
@@ -114,64 +82,46 @@ class _Column:
 
     def __init__(self, name: str) -> None:
         self._may_be_class = not may_be_no_class(name, whole=True)
-        self._n_numbers = self._n_texts = 0
+        self.rows = self.n_texts = 0
         self.numbers: list[np.ndarray] = []
         self.texts: list[str] | None = []
         """``None`` for probabilities, whose text would take far more memory."""
-        self.not_a_number: tuple[int, str] | None = None
-        """The first cell that is missing or text: its row, and what it holds."""
+        self.first_text: tuple[int, str] | None = None
+        """The first cell that is no number: its row, and what it holds."""
 
-    @property
-    def is_numeric(self) -> bool:
-        return self._n_numbers >= max(self._n_texts, 1)
-
-    def extend(self, cells: Sequence[str], row: int) -> None:
-        """Add cells, of which the first is in this row."""
+    def extend(self, cells: Sequence[str]) -> None:
+        values: list[float | None]
+        try:
+            values = [float(text) for text in cells]
+        except ValueError:  # decimal commas, missing values, or text
+            values = [_number(text) for text in cells]
+        others = [i for i, value in enumerate(values) if value is None]
+        if others and self.first_text is None:
+            self.first_text = self.rows + others[0], cells[others[0]]
+        self.n_texts += len(others)
+        self.rows += len(cells)
+        self.numbers.append(np.array(values, dtype=np.float64))  # NaN for text
         if self.texts is not None:
             self.texts.extend(cells)
-        if self._n_texts and not self._n_numbers:  # thousands of rows have shown that it is text
-            self._n_texts += len(cells)
-            return
-        others: list[int] = []
-        try:
-            values = np.fromiter(map(float, cells), np.float64, len(cells))
-        except ValueError:  # decimal commas, missing values, or text, which becomes NaN
-            found = [_number(text) for text in cells]
-            others = [i for i, value in enumerate(found) if value is None]
-            values = np.array(found, dtype=np.float64)
-        self.numbers.append(values)
-        self._n_numbers += len(cells) - len(others)
-        self._n_texts += sum(cells[i].strip().lower() not in _MISSING for i in others)
-        if others and self.not_a_number is None:
-            self.not_a_number = row + others[0], cells[others[0]]
-        if self._may_be_class and self._n_texts == 0 and np.any(values > np.floor(values)):
+        chunk = self.numbers[-1]
+        if self._may_be_class and self.n_texts == 0 and np.any(chunk > np.floor(chunk)):
             self.texts = None
 
 
-def _is_header(file: str, first: list[str], following: list[list[str]]) -> bool:
-    """Whether the first row names the columns. Numbers do so only if they are whole and different,
-    as in `0,1,2`.
-    """
-    numbers = [_number(cell) for cell in first]
-    if None in numbers:
-        fractions = [x for x in numbers if x is not None and x % 1 != 0]
-        if 2 * len(fractions) >= len(first):
-            raise ValueError(
-                f"{file}: the first row must name the columns; it holds numbers: "
-                f"{', '.join(map(repr, first[:4]))}. Add a header, such as id,cat,dog"
-            )
-        return True
-    different = len(set(numbers)) == len(first) > 1
-    if not different or not all(cell.strip().isdigit() for cell in first):
-        return False
+def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:
+    """Refuse a first row that may be a case: numbers are names only if they are whole."""
+    fractions = [name for name in names if (_number(name) or 0) % 1 != 0]
     cells = {cell.strip() for row in following for cell in row}
-    if set(numbers) == {0, 1} and cells & {"0", "1"}:
+    ambiguous = False
+    if all(name.strip().isdigit() for name in names):
+        counted = sorted(map(int, names)) == list(range(len(names)))
+        whole = all(map(str.isdigit, cells))
+        ambiguous = bool(cells & {"0", "1"}) if len(names) == 2 else whole and not counted
+    if fractions or ambiguous:
         raise ValueError(
-            f"{file}: its first row, {','.join(first)}, may be a header or a case. Add a "
-            "header with the class names, such as cat,dog"
+            f"{file}: the first row must name the columns; it holds numbers: "
+            f"{', '.join(map(repr, names[:4]))}. Add a header, such as id,cat,dog"
         )
-    counted = [*range(len(first))], [*range(1, len(first) + 1)]
-    return sorted(map(int, first)) in counted or not all(map(str.isdigit, cells))
 
 
 def _checked_rows(
@@ -184,22 +134,13 @@ def _checked_rows(
                 f"{file}: row {i + 1} has {len(row)} cells where the header has {width}; cut short?"
             )
         for text in row:
-            if "\n" in text and _holds_a_row(text, width, delimiter):
+            lines = text.split("\n")
+            if len(lines) > 1 and any(line.count(delimiter) >= width - 1 for line in lines):
                 raise ValueError(
                     f"{file}: a cell of row {i + 1} holds whole rows: {text[:50]!r}; is a "
                     'quote (") not closed?'
                 )
         yield row
-
-
-def _holds_a_row(text: str, width: int, delimiter: str) -> bool:
-    """Whether a line of a cell looks like a row of the table."""
-    for line in text.split("\n"):
-        cells = line.split(delimiter)
-        has_number = any(_number(cell) is not None for cell in cells)
-        if has_number and len(cells) >= max(width, 2):
-            return True
-    return False
 
 
 def _number(text: str) -> float | None:

@@ -51,15 +51,17 @@ class Grid:
         """
         return max(self.label_axis, 1)
 
-    def restored(self, values: np.ndarray, *, labels: bool) -> np.ndarray:
+    def restored(self, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file, but for
         classes before the cases.
         """
-        if not labels:
-            return values.reshape(-1, *self.shape[1:])
-        return np.moveaxis(
-            values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self._staged_axis
-        )
+        restored = {}
+        for name, values in results.items():
+            cases = values.reshape(-1, *self.shape[1:], *values.shape[1:])
+            if values.ndim == 2:
+                cases = np.moveaxis(cases, -1, self._staged_axis)
+            restored[name] = cases
+        return restored
 
 
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from .._errors import InputError
-from .._labels import as_labels, integer_names
-from .files import format_of
+from .._labels import integer_names
 from .on_disk import select_classes, stacked
 from .predictions import Fields, kind_of
 
@@ -38,34 +36,21 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
     whole = combine(names, parts)
+    whole.pop("factors", None)
     if "ids" not in whole:
         notes.append("rows matched by number: the files have no ids")
     elif not any(note.startswith("rows matched") for note in notes):
         notes.append("rows matched by `ids`")
-    whole["member_names"] = tuple(_member_names(files, parts))
-    factors = [part.get("factors") or {} for part in parts]
-    same = all(list(one) == list(factors[0]) for one in factors)
-    whole["factors"] = None
-    if same and factors[0]:
-        whole["factors"] = {
-            name: tuple(level for one in factors for level in one[name]) for name in factors[0]
-        }
-    return whole
-
-
-def _member_names(files: Sequence[Path], parts: Sequence[Fields]) -> list[str]:
-    """What the members are called, by their files."""
-    names = []
+    members: list[str] = []
     for file, part in zip(files, parts, strict=True):
-        stem = file.name[: -len(format_of(file))]
         shape = part[kind_of(part)].shape
-        if "member_names" in part:
-            names += [f"{stem} / {name}" for name in part["member_names"]]
-        elif len(shape) == 2 or shape[0] == 1:
-            names.append(stem)
+        if len(shape) == 2 or shape[0] == 1:
+            members.append(file.stem)
         else:
-            names += [f"{stem} / {number}" for number in range(shape[0])]
-    return names
+            own = part.get("member_names") or range(shape[0])
+            members += [f"{file.stem} / {name}" for name in own]
+    whole["member_names"] = tuple(members)
+    return whole
 
 
 def are_positions(names: Sequence[str], *, in_order: bool = False) -> bool:
@@ -79,22 +64,19 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
     aligned by ``ids``, classes by name.
     """
     first, kind = names[0], kind_of(parts[0])
-    for name, part in zip(names, parts, strict=True):
-        _check_member(name, part, first, kind)
     _check_ids(names, parts)
     whole = dict(parts[0])
-    owners = dict.fromkeys(whole, first)  # who said it first
-    for name, part in zip(names[1:], parts[1:], strict=True):
+    for name, part in zip(names, parts, strict=True):
+        _check_member(name, part, first, kind)
         _align_classes(first, whole, name, part, kind)
-        if _align_cases(first, whole, name, part, kind):
-            part.setdefault("reordered", (first, name))
+        _align_cases(first, whole, name, part, kind)
         if "reordered" in part:  # by the number of the row, a label would belong to several cases
             whole.setdefault("reordered", part["reordered"])
         for key in ("y_true", "groups", "images"):
             if key in part and key not in whole:
-                whole[key], owners[key] = part[key], name
+                whole[key] = part[key]
             elif key in part and key != "images":
-                _check_agreement(key, owners[key], whole, name, part)
+                _check_agreement(key, whole, name, part)
     arrays = [part[kind] for part in parts]
     for name, x in zip(names, arrays, strict=True):
         if x.shape[-2:] != arrays[0].shape[-2:]:
@@ -118,10 +100,7 @@ def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
             f"{first} holds `{kind}` and {name} `{own}`; all members must be given in the same way"
         )
     if "weights" in part:
-        raise ValueError(
-            f"{name}: `weights` of members in several files have no meaning; put the members "
-            "into one file"
-        )
+        raise ValueError(f"{name}: `weights` of members must be in one file with all of them")
 
 
 def _check_ids(names: Sequence[str], parts: Sequence[Fields]) -> None:
@@ -172,26 +151,26 @@ def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str
     order = [there.index(word) for word in wanted]
     part[kind] = select_classes(part[kind], order)
     if "y_true" in part:
-        part["y_true"] = labels_in_order(np.asarray(part["y_true"]), there, order)
+        part["y_true"] = labels_in_order(np.asarray(part["y_true"]), there, wanted)
 
 
-def labels_in_order(y: np.ndarray, names: Sequence[str], order: Sequence[int]) -> np.ndarray:
-    """Labels of the classes ``names`` after these were put into another order; only positions
-    change.
+def labels_in_order(y: np.ndarray, there: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
+    """Labels of the classes ``there`` when these are ``wanted`` in another order; positions are
+    refused, because those of either order may be meant.
     """
-    if y.ndim == 2 and y.shape[1] == len(names):  # 0 or 1 for each class
-        return np.asarray(y[:, list(order)])
-    whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and bool(np.all(y == np.floor(y))))
-    if not whole or not y.size or integer_names(names) is not None:
-        return y
-    if y.min() < 0 or y.max() >= len(names):
-        return y
-    return np.asarray(np.argsort(order)[y.astype(np.int64)])
+    if y.ndim == 2:  # 0 or 1 for each class
+        return np.asarray(y[:, [there.index(name) for name in wanted]])
+    if y.dtype.kind in "iuf" and integer_names(wanted) is None:
+        raise InputError(
+            f"labels are positions, and whether 0 is {there[0]!r} or {wanted[0]!r} cannot be "
+            "known, because the classes are in different orders. Give labels as class names"
+        )
+    return y
 
 
-def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) -> bool:
-    """The cases of ``part`` in the order of the first file's ``ids``, and whether they had another;
-    without ids, there must be as many.
+def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
+    """The cases of ``part`` in the order of the first file's ``ids``; without ids, there must be as
+    many.
     """
     n, m = whole[kind].shape[-2], part[kind].shape[-2]
     if "ids" not in whole:
@@ -200,16 +179,16 @@ def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) 
                 f"{first} has {n:,} cases and {name} {m:,}; all members need the same ones (a "
                 "column `id` would align them)"
             )
-        return False
+        return
     wanted, there = _ids(whole), _ids(part)
     if np.array_equal(wanted, there):
-        return False
+        return
     order = same_order(first, wanted, name, there)
     part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
     for key in ("y_true", "groups", "images"):
         if key in part:
             part[key] = np.asarray(part[key])[order]
-    return True
+    part["reordered"] = first, name
 
 
 def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
@@ -229,21 +208,10 @@ def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> n
     return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])
 
 
-def _check_agreement(key: str, first: str, whole: Fields, name: str, part: Fields) -> None:
+def _check_agreement(key: str, whole: Fields, name: str, part: Fields) -> None:
     """Refuse members that disagree about the label or group of a case."""
-    a, b = (_comparable(one[key], key, whole.get("class_names")) for one in (whole, part))
+    a, b = (np.asarray(one[key]).astype(str) for one in (whole, part))
     if a.shape == b.shape and (a != b).any():
         row = int(np.argwhere(a != b)[0, 0])
         case = str(whole["ids"][row]) if "ids" in whole else f"number {row}"
-        word = "true label" if key == "y_true" else "group"
-        raise ValueError(f"{first} and {name} disagree about the {word} of case {case!r}")
-
-
-def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.ndarray:
-    """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same;
-    else text.
-    """
-    values = np.asarray(values)
-    if key == "y_true" and class_names is not None and values.ndim == 1:
-        return np.asarray(as_labels(values, key, class_names, values.shape))
-    return np.asarray(values.astype(str))
+        raise ValueError(f"{name} disagrees with others about `{key}` of case {case!r}")
