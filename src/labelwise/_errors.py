@@ -27,7 +27,6 @@ PYTHON_FIXES: Mapping[str, str] = {
         "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0"
     ),
     "file_multilabel": "If labels may occur together, use multilabel=True",
-    "file_not_logits": "Read them as `probs`, without logits=True",
     "first_label": "Labels start at 1? Subtract 1, or give class_names=['1', …, '{last}']",
     "groups": "Pass the group of each case, `groups`",
     "label_wise": "Use strategy='label_wise'",
@@ -45,6 +44,7 @@ PYTHON_FIXES: Mapping[str, str] = {
     ),
     "more_cases": "Collect more, or lower `coverage`",
     "multiclass": "Use task='multiclass'",
+    "name_classes": "Name the columns of the classes: class_names={names!r}.split(',')",
     "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else "
     "drop it: df.drop(columns={column!r}). "
     "If it is a class, give all names as `class_names`",

@@ -330,7 +330,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
         csvs("a,b\n.5,.5\n.5,.5\n", "a,b\n.5,.5\n"),
         [],
         2,
-        "m0.csv has 2 cases and m1.csv 1",
+        "m0.csv has 2 cases × 2 classes and m1.csv 1 × 2",
     ),
     (
         "csv: other classes",

@@ -126,10 +126,14 @@ def test_id2label_names_the_classes(content: Any, tmp_path) -> None:
         lw.load_predictions(tmp_path / "p.npy", class_names={0: "cat", 2: "dog"})
 
 
-def test_names_that_are_positions_are_not_said(tmp_path) -> None:
-    np.savez(tmp_path / "p.npz", probs=PROBS, class_names=["0", "2", "1"])
-    p = lw.load_predictions(tmp_path / "p.npz", class_names=["0", "1", "2"])
-    assert p.notes == ()
+@pytest.mark.parametrize("name", ["p.csv", "p.npz"])
+def test_names_that_are_numbers_are_matched_by_name(name: str, tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=PROBS[:1], class_names=["0", "2", "1"])
+    rows = [",".join(map(repr, row)) for row in PROBS[0].tolist()]
+    (tmp_path / "p.csv").write_text("\n".join(["0,2,1", *rows]))
+    p = lw.load_predictions(tmp_path / name, class_names=["1", "0", "2"])
+    np.testing.assert_array_equal(p.probs, PROBS[:1][..., [2, 0, 1]])
+    assert p.notes == ("classes matched by name, in the order that was given",)
 
 
 def test_a_column_that_is_the_first_of_two_given_names_is_refused(tmp_path) -> None:

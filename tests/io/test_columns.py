@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise.cli._errors import in_options
 from small_tables import PROBS, Y, check
 
 
@@ -48,13 +49,39 @@ def test_a_class_may_be_called_like_a_column_of_labels(name: str, tmp_path) -> N
     assert p.class_names == ("background", name)
     assert p.probs[0, 0].tolist() == [0.25, 0.75]
     assert p.y_true is None
+    (tmp_path / "p.csv").write_text(f"id,background,{name}\na,0,1\nb,1,0\nc,1,0\n")
+    with pytest.raises(lw.InputError, match=f"rows sum to 1 only with column '{name}'"):
+        lw.load_predictions(tmp_path / "p.csv")
+    p = lw.load_predictions(tmp_path / "p.csv", class_names=["background", name])
+    assert p.probs[0].tolist() == [[0, 1], [1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "normalize"), [(("3.5", "7", "1.25"), False), (("0.5", "0.1", "0.25"), True)]
+)
+def test_a_column_without_which_rows_sum_to_1_is_named(
+    values: tuple[str, ...], normalize: bool, tmp_path
+) -> None:
+    (tmp_path / "p.csv").write_text(
+        "id,cat,lesion_mm,dog\n" + "".join(f"{i},.25,{x},.75\n" for i, x in enumerate(values))
+    )
+    with pytest.raises(lw.InputError, match="rows sum to 1 only without column 'lesion_mm'"):
+        lw.load_predictions(tmp_path / "p.csv", normalize=normalize)
+    with pytest.warns(UserWarning, match="column 'lesion_mm' is not read"):
+        p = lw.load_predictions(tmp_path / "p.csv", class_names=["cat", "dog"])
+    assert p.probs.tolist() == [[[0.25, 0.75]] * 3]
 
 
 @pytest.mark.parametrize("name", ["score", "age", "fold"])
 def test_a_class_may_be_called_like_a_measurement_if_it_is_named(name: str, tmp_path) -> None:
     (tmp_path / "p.csv").write_text(f"id,background,{name},other\na,.25,.5,.25\nb,.5,.5,0\n")
-    with pytest.raises(ValueError, match="must sum to 1"):
-        lw.load_predictions(tmp_path / "p.csv").distribution()
+    with pytest.raises(lw.InputError, match=f"rows sum to 1 only with column '{name}'") as error:
+        lw.load_predictions(tmp_path / "p.csv", normalize=True)
+    names = f"background,{name},other"
+    assert str(error.value).endswith(f"class_names='{names}'.split(',')")
+    assert in_options(error.value).endswith(f"--class-names '{names}'")
+    p = lw.load_predictions(tmp_path / "p.csv", class_names=names.split(","))
+    assert p.probs[0, 0].tolist() == [0.25, 0.5, 0.25]
     (tmp_path / "p.csv").write_text(f"id,{name},split,other\na,.25,0,.75\nb,.5,1,.5\n")
     assert lw.load_predictions(tmp_path / "p.csv", class_names=["other", name]).class_names == (
         "other",
@@ -89,10 +116,8 @@ def test_prefixes_need_a_separator_and_all_columns(separator: str, tmp_path) -> 
     p = lw.load_predictions(tmp_path / "p.csv")
     assert (p.kind, p.class_names) == ("alpha", ("cat", "dog"))
     (tmp_path / "p.csv").write_text("id,logit_cat,logit_dog,size\na,2,-3.5,8\nb,5,1,9\n")
-    with pytest.raises(
-        ValueError, match="some columns say that they hold logits, and 'size' does not"
-    ):
-        lw.load_predictions(tmp_path / "p.csv")
+    with pytest.raises(ValueError, match="`probs` must lie between 0 and 1"):
+        lw.load_predictions(tmp_path / "p.csv").distribution()
 
 
 def test_a_confidence_beside_one_column_is_no_second_class(tmp_path) -> None:

@@ -59,7 +59,7 @@ def test_a_text_of_several_lines_is_a_cell(tmp_path) -> None:
         assert lw.load_predictions(tmp_path / "p.csv").shape == (1, 2, 2)
 
 
-@pytest.mark.parametrize("header", ["0,1", "1,0", "0,1,2", "3,5,7"])
+@pytest.mark.parametrize("header", ["0,1", "0,1,2", "3,5,7"])
 def test_whole_numbers_that_differ_name_the_classes(header: str, tmp_path) -> None:
     k = header.count(",") + 1
     row = ",".join(["0.5", "0.5", "0.0"][:k])

@@ -24,7 +24,6 @@ OPTION_FIXES: Mapping[str, str] = {
         "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
     ),
     "file_multilabel": "If labels may occur together, use --multilabel",
-    "file_not_logits": "Leave out --logits",
     "first_label": "Labels start at 1? Subtract 1, or give --class-names 1,…,{last}",
     "groups": "Save the group of each case in the prediction file, as `groups`",
     "label_wise": "Use --strategy label_wise",
@@ -40,6 +39,7 @@ OPTION_FIXES: Mapping[str, str] = {
     ),
     "more_cases": "Collect more, or lower --coverage",
     "multiclass": "Use --task multiclass",
+    "name_classes": "Name the columns of the classes: --class-names {names!r}",
     "normalize": "If that is rounding, use --normalize; if a class is left out, add it",
     "not_alpha": "Save them as `probs`",
     "not_logits": "Leave out --logits",

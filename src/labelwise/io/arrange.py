@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from .._errors import InputError, InputNote
 from .grid import flatten_instances
 from .on_disk import changed, stacked, transposed
+from .predictions import Fields
 
-__all__ = ["arrange_axes", "sum_to_one", "two_classes"]
+__all__ = ["arrange_axes", "two_classes"]
 
 
 def arrange_axes(
-    found: dict[str, Any],
-    kind: str,
-    member_axis: int | None,
-    class_axis: int | None,
-    *,
-    table: bool,
-) -> dict[str, Any]:
+    found: Fields, kind: str, member_axis: int | None, class_axis: int | None, *, table: bool
+) -> Fields:
     """The predictions ``kind`` as (M, N, K), or (N, K) for a Dirichlet; ``table``: the members are
     known to come first.
     """
@@ -67,7 +62,7 @@ def _check_axis(axis: int, name: str, shape: tuple[int, ...]) -> int:
     return axis % len(shape)
 
 
-def _check_order(kind: str, shape: tuple[int, ...], found: dict[str, Any]) -> None:
+def _check_order(kind: str, shape: tuple[int, ...], found: Fields) -> None:
     """Refuse (N, M, K) where the number of labels or ids tells so; warn of more members than
     cases.
     """
@@ -85,15 +80,14 @@ def _check_order(kind: str, shape: tuple[int, ...], found: dict[str, Any]) -> No
         warnings.warn(note, stacklevel=4)
 
 
-def sum_to_one(values: np.ndarray) -> bool:
-    """Whether numbers sum to 1 over the classes, up to coarse rounding."""
-    return values.dtype.kind == "f" and np.allclose(values.sum(axis=-1), 1, atol=0.02)
-
-
-def two_classes(values: Any, kind: str, found: dict[str, Any]) -> dict[str, Any]:
+def two_classes(found: Fields, kind: str) -> Fields:
     """(M, N, 1), the probability or logit of one class, as two classes: whether it is that class;
-    warns of it.
+    warns of it. Of a single class, which is certain, and of a Dirichlet, as it is.
     """
+    values = found[kind]
+    only_class = np.all(np.asarray(values[:, :64]) == 1)
+    if kind not in ("probs", "logits") or only_class:
+        return found
     names = tuple(found.get("class_names", ()))
     if len(names) == 1:
         names = (f"not {names[0]}", names[0])
@@ -104,11 +98,13 @@ def two_classes(values: Any, kind: str, found: dict[str, Any]) -> dict[str, Any]
     warnings.warn(
         f"`{kind}` has one number for each case, which is taken for the second of two "
         f"classes{called}",
-        stacklevel=4,
+        stacklevel=3,
     )
 
     def with_first(block: np.ndarray) -> np.ndarray:
-        first = 1 - block if kind == "probs" else np.zeros_like(block)
+        first = np.zeros_like(block)
+        if kind == "probs":
+            first = 1 - block
         return np.concatenate([first, block], axis=-1)
 
     return found | {kind: changed(values, with_first, values.dtype, classes=2)}

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from .._column_words import (
     CERTAIN,
     columns_called,
@@ -15,21 +17,16 @@ from .._column_words import (
     may_be_no_class,
     word_of,
 )
+from .._errors import InputError
 from .._frames import repeated
 from .._suggestions import listed
 from .table import Table
 
-__all__ = ["Columns", "find_columns"]
+__all__ = ["Columns", "find_columns", "order_classes"]
 
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
 _PREFIX = re.compile(r"(prob|logit|log_prob|alpha|evidence)s?[._:](.+)", re.IGNORECASE)
-_KINDS = {
-    "prob": "probs",
-    "logit": "logits",
-    "log_prob": "log_probs",
-    "alpha": "alpha",
-    "evidence": "evidence",
-}
+_SAMPLE = 1000  # rows that show whether probabilities sum to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,32 +71,26 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
 
 def _find_classes(
     table: Table, class_names: Sequence[str] | None
-) -> tuple[str, list[str], tuple[str, ...]]:
+) -> tuple[str, list[str], tuple[str, ...] | None]:
     """The kind of the numbers, their columns, and the names of the classes."""
-    numbers = [name for name in table.names if name in table.numeric]
-    by_name = {name.strip(): name for name in numbers}
-    classes = [name for name in numbers if not _is_no_class(table, name)]
-    if class_names is not None and set(class_names) <= set(by_name):
-        wanted = {by_name[name] for name in class_names}
-        classes = [name for name in numbers if name in wanted]
-
-    marked = [_PREFIX.fullmatch(name.strip()) for name in classes]
-    kinds = {_KINDS[match[1].lower()] for match in marked if match}
-    # "alpha_thalassemia" by itself is a class
-    if len(kinds) == 1 and all(marked) and (len(marked) > 1 or not kinds & {"alpha", "evidence"}):
-        return kinds.pop(), classes, tuple(match[2] for match in marked if match)
-    plain = [name for name, match in zip(classes, marked, strict=True) if not match]
-    if kinds and plain and len(plain) + 1 < len(classes):
-        raise ValueError(
-            f"{table.file}: some columns say that they hold {' or '.join(sorted(kinds))}, and "
-            f"{plain[0]!r} does not; name all alike, or leave it out"
-        )
+    numbers = {name.strip(): name for name in table.names if name in table.numeric}
+    if class_names is not None and set(class_names) <= set(numbers):
+        chosen = [name for name in numbers if name in class_names]
+        return table.kind, [numbers[name] for name in chosen], tuple(chosen)
+    classes = [name for name in numbers.values() if not _is_no_class(table, name)]
     if not classes:
         raise ValueError(
             f"{table.file} must have a column of numbers for each class; it has "
             f"{listed(table.names, 8) or 'none'}"
         )
-    return table.kind, classes, tuple(name.strip() for name in classes)
+    marked = [match for name in classes if (match := _PREFIX.fullmatch(name.strip()))]
+    kinds = {match[1].lower() for match in marked}
+    if len(marked) == len(classes) > 1 and len(kinds) == 1:
+        kind = kinds.pop()
+        plural = kind if kind in ("alpha", "evidence") else f"{kind}s"
+        return plural, classes, tuple(match[2] for match in marked)
+    _check_sums(table, classes, list(numbers.values()))
+    return table.kind, *order_classes(classes)
 
 
 def _is_no_class(table: Table, name: str) -> bool:
@@ -109,3 +100,46 @@ def _is_no_class(table: Table, name: str) -> bool:
     if word_of(name) in CERTAIN or is_called_measurement(name):
         return True
     return may_be_no_class(name, whole=True) and table.is_whole(name)
+
+
+def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> None:
+    """Refuse classes that the rows contradict: probabilities sum to 1 only with a column that is
+    called like something else, or only without one that is taken for a class.
+    """
+    sums = np.sum(table.numbers(classes)[:_SAMPLE], axis=-1)
+    if len(sums) < 2 or _are_one(sums):
+        return
+    for name in numbers:
+        # beside the probability of one class, a confidence may be that of the other
+        if word_of(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
+            continue
+        try:
+            column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]
+        except ValueError:  # with missing values: no class
+            continue
+        where = "without" if name in classes else "with"
+        if _are_one(sums - column if name in classes else sums + column):
+            names = [other for other in numbers if (other in classes) != (other == name)]
+            raise InputError(
+                f"rows sum to 1 only {where} column {name!r}, so that its name misleads",
+                fix="name_classes",
+                where=table.file,
+                names=",".join(names),
+            )
+
+
+def _are_one(sums: np.ndarray) -> bool:
+    return np.allclose(sums, 1, rtol=0, atol=0.02)
+
+
+def order_classes(columns: Sequence[str]) -> tuple[list[str], tuple[str, ...] | None]:
+    """The columns of the classes in their order, and the names of the classes. Columns called 0, 1,
+    … are positions: they are put in order, and name nothing.
+
+    >>> order_classes(["2", "0", "1"]), order_classes(["dog", "cat"])
+    ((['0', '1', '2'], None), (['dog', 'cat'], ('dog', 'cat')))
+    """
+    names = [column.strip() for column in columns]
+    if set(names) == set(map(str, range(len(names)))):
+        return sorted(columns, key=int), None
+    return list(columns), tuple(names)

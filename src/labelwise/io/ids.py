@@ -25,8 +25,6 @@ __all__ = [
     "quoted",
 ]
 
-CALLED_ID, LIKE_AN_ID, UNIQUE_TEXT = range(3)  # how likely a column holds ids
-
 
 def find_ids(
     tables: Sequence[Table], meanings: Sequence[Columns], notes: list[str]
@@ -34,12 +32,13 @@ def find_ids(
     """The column of ids of each table, if it has any; with several tables, the best that has the
     same values in all of them.
     """
-    candidates = [_candidates(*pair) for pair in zip(tables, meanings, strict=True)]
+    candidates = [id_columns(*pair) for pair in zip(tables, meanings, strict=True)]
+    chosen: list[str | None] = []
     shared = _shared_id(tables, candidates)
-    chosen: list[str | None] = [shared] * len(tables)
-    if shared is None:  # text that nothing calls an id differs because it is none
-        for i, ranks in enumerate(candidates):
-            chosen[i] = next((name for name, rank in ranks.items() if rank != UNIQUE_TEXT), None)
+    for names in candidates:
+        if shared is None:  # text that nothing calls an id differs because it is none
+            names = [name for name in names if _is_called_like_an_id(name)]
+        chosen.append(shared or next(iter(names), None))
     called = dict.fromkeys(quoted(name) for name in chosen if name is not None)
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
@@ -49,9 +48,11 @@ def find_ids(
     return chosen
 
 
-def id_columns(table: Table, others: Sequence[str] = ()) -> list[str]:
-    """The columns of a table of labels that may be its ids, best first; ``others`` are not."""
-    return list(_candidates(table, Columns("probs", list(others), None)))
+def id_columns(table: Table, columns: Columns) -> list[str]:
+    """The columns that may be ids, best first."""
+    names = [name for name in table.names if name not in columns.taken]
+    names = [name for name in names if _may_hold_ids(table, columns, name)]
+    return sorted(names, key=lambda name: (not _is_id(name), not _is_called_like_an_id(name)))
 
 
 def quoted(name: str) -> str:
@@ -63,53 +64,42 @@ def quoted(name: str) -> str:
     return f"`{name}`" if name.strip() else "the column without a name"
 
 
-def _candidates(table: Table, columns: Columns) -> dict[str, int]:
-    """The columns that may be ids, best first, and how likely they are; what is called `id` is one
-    even if values are repeated.
+def _is_id(name: str) -> bool:
+    return word_of(name) in ("id", "ids")
+
+
+def _is_called_like_an_id(name: str) -> bool:
+    return word_of(name) in INDEX or is_called_id(name)
+
+
+def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
+    """Whether no value of a column is repeated within a member; what is called `id` is one even
+    then, so that it is refused.
     """
-    ranks: dict[str, int] = {}
-    for name in table.names:
-        rank = _rank(table, name)
-        if name in columns.taken or rank is None:
-            continue
-        if rank == CALLED_ID or _tells_cases_apart(table, columns, name, rank):
-            ranks[name] = rank
-    return dict(sorted(ranks.items(), key=lambda item: item[1]))
-
-
-def _rank(table: Table, name: str) -> int | None:
-    if word_of(name) in ("id", "ids"):
-        return CALLED_ID
-    if word_of(name) in INDEX or is_called_id(name):
-        return LIKE_AN_ID
-    if name not in table.numeric and not is_called_measurement(name):
-        return UNIQUE_TEXT
-    return None
-
-
-def _tells_cases_apart(table: Table, columns: Columns, name: str, rank: int) -> bool:
-    """Whether no value of a column is repeated within a member; the row numbers that pandas writes
-    tell nothing while they only count.
-    """
-    if not table.is_whole(name):
+    if _is_id(name):
+        return True
+    only_text = not _is_called_like_an_id(name)
+    if only_text and (name in table.numeric or is_called_measurement(name)):
         return False
     try:
         values = table.column(name)
-    except (TypeError, ValueError):  # of a type that no id has, or too long
+    except (TypeError, ValueError):  # of a type that no id has, too long, or with missing values
         return False
-    if word_of(name) in INDEX and is_row_number(values):
+    if not table.is_whole(name):
         return False
-    if rank == UNIQUE_TEXT and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
+    if word_of(name) in INDEX and is_row_number(values):  # as pandas writes it: tells nothing
+        return False
+    if only_text and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
         return False
     return key_columns(table, columns, values) is not None
 
 
-def _shared_id(tables: Sequence[Table], candidates: Sequence[dict[str, int]]) -> str | None:
+def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str | None:
     """The best column that all tables have with the same values."""
-    for name, rank in candidates[0].items():
-        if all(name in found for found in candidates):
+    for name in candidates[0]:
+        if all(name in names for names in candidates):
             first, *others = (np.unique(table.text(name)) for table in tables)
-            if rank == CALLED_ID or all(np.array_equal(first, other) for other in others):
+            if _is_id(name) or all(np.array_equal(first, other) for other in others):
                 return name
     return None
 

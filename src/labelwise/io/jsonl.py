@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .columns import order_classes
 from .csv import LARGEST
 from .files import open_text_file
 from .predictions import KINDS
@@ -53,9 +54,9 @@ def read_jsonl(path: Path) -> Table:
     for i, one in enumerate(predictions):
         if not isinstance(one, dict):
             raise _odd_line(path, i, f"`{kind}` must be an object, as in the first", one)
-    classes = _names(predictions)
+    classes, class_names = order_classes(_names(predictions))
     values = _numbers(path, predictions, classes)
-    return replace(table, kind=kind, listed=values, class_names=classes)
+    return replace(table, kind=kind, listed=values, class_names=class_names)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -17,12 +17,13 @@ from .._column_words import columns_called
 from .._errors import InputError
 from .._frames import columns_by_class, row_labels
 from .._labels import plain_labels
-from .arrange import sum_to_one
-from .class_names import known_names
+from .._suggestions import listed
+from .._validation import rows_that_sum_to_one
+from .columns import Columns
 from .ids import check_equal_columns, id_columns, is_row_number, quoted
 from .members import same_order
 from .npz import NpzArrays, read_npy
-from .predictions import kind_of
+from .predictions import Fields, kind_of
 from .table import Table, typed
 
 __all__ = [
@@ -49,24 +50,30 @@ class Labels:
     """Those of the table that hold the labels."""
 
 
-def labels_of_array(labels: Any, found: dict[str, Any]) -> Labels:
+def labels_of_array(labels: Any, found: Fields) -> Labels:
     """Labels in memory; the index of a series or frame holds the ids, unless it only counts, and
     its columns are classes.
     """
     index = row_labels(labels)
-    values = plain_labels(columns_by_class(labels, known_names(found), "labels"), "labels")
+    values = plain_labels(columns_by_class(labels, _known_classes(found), "labels"), "labels")
     if index is None or is_row_number(np.asarray(index)):
         return Labels(values)
     return Labels(values, np.asarray(index), "index")
 
 
-def labels_of_table(table: Table, found: dict[str, Any]) -> Labels:
+def _known_classes(found: Fields) -> list[str]:
+    """The names of the classes, or their positions as text."""
+    n_classes = int(found[kind_of(found)].shape[-1])
+    return [str(name) for name in found.get("class_names", range(n_classes))]
+
+
+def labels_of_table(table: Table, found: Fields) -> Labels:
     """Labels in a table: a column of them, or 0 and 1 in a column for each class; and the column of
     ids that fits the predictions.
     """
     called = columns_called(table.names, "y_true")[:1]
     by_class = {name.strip(): name for name in table.names}
-    classes = known_names(found)
+    classes = _known_classes(found)
     if not called and set(classes) <= set(by_class):
         called = [by_class[name] for name in classes]
         values = np.asarray(table.numbers(called)[:])
@@ -74,7 +81,7 @@ def labels_of_table(table: Table, found: dict[str, Any]) -> Labels:
         called = called or [_only_label(table)]
         values = typed(table.column(called[0]))
     labels = Labels(values, table=table, columns=called)
-    ids = id_columns(table, called)
+    ids = id_columns(table, Columns("probs", called, None))
     if "ids" in found:  # of several that may be, one with the ids of the predictions
         wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
         ids.sort(key=lambda name: not np.array_equal(np.unique(table.text(name)), wanted))
@@ -85,12 +92,11 @@ def labels_of_table(table: Table, found: dict[str, Any]) -> Labels:
 
 def _only_label(table: Table) -> str:
     """The only column besides that of the ids."""
-    ids = id_columns(table)[:1]
+    ids = id_columns(table, Columns("probs", [], None))[:1]
     others = [name for name in table.names if name not in ids] or list(table.names)
     if len(others) > 1:
         raise ValueError(
-            f"{table.file} must have a column `y_true`; it has "
-            f"{', '.join(map(repr, table.names[:8]))}"
+            f"{table.file} must have a column `y_true`; it has {listed(table.names, 8)}"
         )
     return others[0]
 
@@ -100,14 +106,13 @@ def read_label_arrays(path: Path) -> Labels:
     if path.suffix.lower() == ".npy":
         return Labels(read_npy(path))
     arrays = NpzArrays(path)
-    name = "y_true" if "y_true" in arrays else "labels"
-    if name not in arrays:
+    if "y_true" not in arrays:
         raise ValueError(f"{path.name} holds no labels (`y_true`)")
-    return Labels(arrays[name], arrays.get("ids"))
+    return Labels(arrays["y_true"], arrays.get("ids"))
 
 
 def match_labels(
-    labels: Labels, found: dict[str, Any], file: str, first: Table | str, notes: list[str]
+    labels: Labels, found: Fields, file: str, first: Table | str, notes: list[str]
 ) -> np.ndarray:
     """Labels in the order of the cases: by id where both have ids; refused if only the labels have
     any, unless these count the rows.
@@ -131,7 +136,7 @@ def match_labels(
 
 
 def _match_by_number(
-    labels: Labels, found: dict[str, Any], file: str, first: Table | str, notes: list[str]
+    labels: Labels, found: Fields, file: str, first: Table | str, notes: list[str]
 ) -> np.ndarray:
     """Labels as they are; refused if members have their cases in different orders, any of which the
     labels may have.
@@ -142,16 +147,18 @@ def _match_by_number(
             f"{file} has no ids to match labels by, and {one} and {other} have their cases in "
             "different orders. Add the ids to the labels"
         )
-    if labels.table is not None and isinstance(first, Table):
-        check_equal_columns(first, labels.table, set(labels.columns))
     order = ""
+    if isinstance(first, Table):
+        if labels.table is not None:
+            check_equal_columns(first, labels.table, set(labels.columns))
+        first = first.file
     if "ids" in found:
-        order = f", in the order of {first.file if isinstance(first, Table) else first}"
+        order = f", in the order of {first}"
     notes.append(f"labels matched by number{order}")
     return labels.values
 
 
-def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np.ndarray:
+def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:
     """Labels as they are meant: whole numbers for floats, (N,) for (N, 1) and for one-hot (N,
     K).
     """
@@ -174,12 +181,13 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
     return np.asarray(y)
 
 
-def _one_hot_as_classes(y: np.ndarray, found: dict[str, Any]) -> np.ndarray:
+def _one_hot_as_classes(y: np.ndarray, found: Fields) -> np.ndarray:
     """(N, K) of 0 and 1 as (N,) if one class of each row is true, unless probabilities say that
     labels occur together.
     """
     kind = kind_of(found)
-    exclusive = sum_to_one(np.asarray(found[kind][..., :_SAMPLE, :]))
+    sample = np.asarray(found[kind][..., :_SAMPLE, :])
+    exclusive = rows_that_sum_to_one(sample, 0.02) == sample[..., 0].size
     several = np.flatnonzero(y.sum(axis=1) != 1)
     if kind == "probs" and exclusive and several.size:
         raise InputError(

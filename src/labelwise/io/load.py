@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import ClassNames
+from .._labels import integer_names
 from .._suggestions import did_you_mean
 from .arrange import arrange_axes, two_classes
 from .arrow import read_arrow
-from .class_names import as_class_names, name_classes, say_positions
+from .class_names import as_class_names, match_class_names, say_positions
 from .csv import read_csv
 from .files import check_regular, find_files, format_of, look_alike, reading
 from .jsonl import read_jsonl
@@ -31,14 +32,14 @@ from .labels import (
     match_labels,
     read_label_arrays,
 )
-from .members import are_positions, combine_files, labels_in_order
+from .members import combine_files
 from .npz import NpzArrays, read_npy
-from .on_disk import OnDisk, select_classes
+from .on_disk import OnDisk
 from .predictions import KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
 from .table import Table
 from .tables import read_tables
-from .units import check_logits, normalized, unrounded
+from .units import normalized, unrounded
 from .zarr import read_zarr
 
 __all__ = ["FORMATS", "load_predictions", "readable_files"]
@@ -132,16 +133,7 @@ def load_predictions(
     named = files[0] if len(files) == 1 else files[0].parent
     given = None if class_names is None else as_class_names(class_names)
     notes: list[str] = []
-    contents: list[Any] = []
-    for file in files:
-        with reading(file):
-            check_regular(file)
-            if file.stat().st_size == 0:
-                raise ValueError(f"{file.name} is empty (0 bytes)")
-            content = READERS[format_of(file)](file)
-            if not isinstance(content, Table):
-                content = _fields(content, _choose(file.name, list(content)))
-            contents.append(content)
+    contents: list[Any] = [_open(file) for file in files]
     tables = contents if isinstance(contents[0], Table) else []
     first = tables[0] if tables else files[0].name
     with reading(named):
@@ -151,30 +143,32 @@ def load_predictions(
             if logits and "probs" in part:
                 part["logits"] = part.pop("probs")
         found = parts[0] if len(files) == 1 else combine_files(files, parts, notes)
-        in_file = found.get("class_names", ())
-        if given is None and tables and are_positions(in_file, in_order=True):
-            found.pop("class_names", None)  # a header of 0, 1, … names nothing
-            in_file = ()
-        class_order = None
-        if given is not None:
-            found, class_order = name_classes(found, given, named.name, notes)
+        kind = next(filter(found.__contains__, KINDS))
+        if given is not None and "class_names" not in found:
+            found["class_names"] = given
+            say_positions("classes", given, notes)
         if labels is None and "y_true" not in found:
             labels = label_file
         if labels is not None:
             found["y_true"] = _matched_labels(labels, found, first, notes)
-            if class_order is not None and found["y_true"].ndim == 1 and not are_positions(in_file):
-                labels_in_order(found["y_true"], in_file, found["class_names"])
         found.pop("reordered", None)
         flat = bool(tables) or len(files) > 1 or bool(multilabel)
-        kind = min(set(KINDS).intersection(found), key=KINDS.index)
         found = arrange_axes(found, kind, member_axis, class_axis, table=flat)
-        if class_order is not None:
-            found[kind] = select_classes(found[kind], class_order)
-        found = _in_units(found, kind, normalize, multilabel, notes if tables else None)
+        if given is not None:
+            match_class_names(found, kind, given, named.name, notes)
+        if normalize:
+            found[kind] = normalized(found[kind], kind)
+        elif kind == "probs" and tables and not multilabel:
+            found[kind] = unrounded(found[kind], notes)
+        if found[kind].shape[-1] == 1 and not multilabel:
+            found = two_classes(found, kind)
         if "y_true" in found:
-            if multilabel is None and found["y_true"].ndim == 2:
+            y = found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
+            if multilabel is None and y.ndim == 2:
                 notes.append("labels may occur together: `y_true` has a column for each class")
-            say_positions(found["y_true"], found.get("class_names"), notes)
+            names = found.get("class_names")
+            if names and y.ndim == 1 and y.dtype.kind in "iu" and integer_names(names) is None:
+                say_positions("labels", names, notes)
         return Predictions(**found, multilabel=multilabel, path=named, notes=tuple(notes))
 
 
@@ -188,44 +182,49 @@ def readable_files(path: str | os.PathLike[str]) -> list[Path]:
     return [file for file in path.iterdir() if format_of(file) in FORMATS]
 
 
+def _open(file: Path) -> Table | Fields:
+    """A table, or the fields of predictions in a file of arrays; large ones stay there."""
+    with reading(file):
+        check_regular(file)
+        if file.stat().st_size == 0:
+            raise ValueError(f"{file.name} is empty (0 bytes)")
+        content = READERS[format_of(file)](file)
+        if isinstance(content, Table):
+            return content
+        fields = {}
+        for name, key in _choose(file.name, list(content)).items():
+            fields[key] = array = content[name]
+            if isinstance(array, OnDisk) and key in _READ_WHOLE:
+                fields[key] = array[:]
+        if "class_names" in fields:
+            names = np.atleast_1d(fields["class_names"])
+            if names.ndim != 1 or names.dtype.kind not in "US":
+                raise TypeError(
+                    f"`class_names` must be text; got {names.dtype} of shape {names.shape}"
+                )
+            fields["class_names"] = tuple(names.astype(str).tolist())
+        return fields
+
+
 def _choose(file: str, names: list[str]) -> dict[str, str]:
     """Which of the arrays in a file are read, and as what; warns of what is not, and of the only
     array there if it has no known name.
     """
     chosen = {name: name for name in names if name in KEYS}
     unknown = [name for name in names if name not in (*KEYS, *_ELSEWHERE)]
-    if not any(kind in chosen for kind in KINDS):
+    if not set(KINDS) & set(chosen):
         if len(unknown) != 1:
             raise ValueError(
                 f"{file} must hold `probs` (M, N, K) or `alpha` (N, K); it holds "
                 f"{', '.join(names[:8]) or 'nothing'}. Save with np.savez(path, probs=...)"
             )
         only = unknown.pop()
-        warnings.warn(f"{file}: `{only}` is the only array and is taken for `probs`", stacklevel=3)
+        warnings.warn(f"{file}: `{only}` is the only array and is taken for `probs`", stacklevel=4)
         chosen[only] = "probs"
     for name in unknown[:8]:
-        warnings.warn(
-            f"{file}: `{name}` is not read{did_you_mean(name, KEYS[len(KINDS) :])}", stacklevel=3
-        )
+        meant = did_you_mean(name, KEYS[len(KINDS) :])
+        warnings.warn(f"{file}: `{name}` is not read{meant}", stacklevel=4)
     return chosen
-
-
-def _fields(arrays: Mapping[str, Any], chosen: dict[str, str]) -> Fields:
-    """The fields of predictions in a file of arrays; large ones stay there."""
-    fields = {}
-    for name, key in chosen.items():
-        array = arrays[name]
-        if isinstance(array, OnDisk) and key in _READ_WHOLE:
-            array = array[:]
-        if key == "class_names":
-            array = np.atleast_1d(array)
-            if array.ndim != 1 or array.dtype.kind not in "US":
-                raise TypeError(
-                    f"`class_names` must be text; got {array.dtype} of shape {array.shape}"
-                )
-            array = tuple(array.astype(str).tolist())
-        fields[key] = array
-    return fields
 
 
 def _matched_labels(labels: Any, found: Fields, first: Table | str, notes: list[str]) -> np.ndarray:
@@ -247,30 +246,3 @@ def _matched_labels(labels: Any, found: Fields, first: Table | str, notes: list[
         else:
             labels = read_label_arrays(path)
         return match_labels(labels, found, path.name, first, notes)
-
-
-def _in_units(
-    found: Fields,
-    kind: str,
-    normalize: bool,
-    multilabel: bool | None,
-    rounding_notes: list[str] | None,
-) -> Fields:
-    """Probabilities as such, and labels as they are meant.
-
-    Rounded probabilities are expected in tables alone; that they are is added to
-    ``rounding_notes``.
-    """
-    values = found[kind]
-    if normalize:
-        found[kind] = normalized(values, kind)
-    elif kind == "probs" and not multilabel and rounding_notes is not None:
-        found[kind] = unrounded(values, rounding_notes)
-    if kind == "logits":
-        check_logits(values, multilabel)
-    one_number = kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel
-    if one_number and not np.all(np.asarray(values[:, :64]) == 1):  # else there is only one class
-        found = two_classes(values, kind, found)
-    if "y_true" in found:
-        found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
-    return found

@@ -8,18 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from .._errors import InputError
-from .._labels import integer_names
-from .on_disk import select_classes, stacked
+from .class_names import reorder_classes
+from .on_disk import stacked
 from .predictions import Fields, kind_of
 
-__all__ = [
-    "are_positions",
-    "check_unique",
-    "combine",
-    "combine_files",
-    "labels_in_order",
-    "same_order",
-]
+__all__ = ["check_unique", "combine", "combine_files", "same_order"]
+
+_PER_CASE = ("y_true", "groups", "images")
 
 
 def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) -> Fields:
@@ -27,36 +22,29 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     matched.
     """
     names = [file.name for file in files]
-    named = [part for part in parts if "class_names" in part]
-    by_position = [part for part in named if are_positions(part["class_names"])]
-    if len(by_position) < len(named):
-        for part in by_position:  # beside real names, 0, 1, … are none
-            del part["class_names"]
     nameless = [name for name, part in zip(names, parts, strict=True) if "class_names" not in part]
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
-    whole = combine(names, parts)
-    whole.pop("factors", None)
-    if "ids" not in whole:
-        notes.append("rows matched by number: the files have no ids")
-    elif not any(note.startswith("rows matched") for note in notes):
-        notes.append("rows matched by `ids`")
     members: list[str] = []
+    factors: dict[str, tuple[str, ...]] = {}
     for file, part in zip(files, parts, strict=True):
         shape = part[kind_of(part)].shape
         if len(shape) == 2 or shape[0] == 1:
             members.append(file.stem)
         else:
-            own = part.get("member_names") or range(shape[0])
+            own = part.get("member_names", range(shape[0]))
             members += [f"{file.stem} / {name}" for name in own]
+        for name, levels in part.pop("factors", {}).items():
+            factors[name] = (*factors.get(name, ()), *levels)
+    whole = combine(names, parts)
     whole["member_names"] = tuple(members)
+    if factors and all(len(levels) == len(members) for levels in factors.values()):
+        whole["factors"] = factors
+    if "ids" not in whole:
+        notes.append("rows matched by number: the files have no ids")
+    elif not any(note.startswith("rows matched") for note in notes):
+        notes.append("rows matched by `ids`")
     return whole
-
-
-def are_positions(names: Sequence[str], *, in_order: bool = False) -> bool:
-    """Whether classes are called 0, 1, …, in this or any order."""
-    positions = [str(k) for k in range(len(names))]
-    return list(names) == positions if in_order else sorted(names) == sorted(positions)
 
 
 def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
@@ -68,23 +56,17 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
     whole = dict(parts[0])
     for name, part in zip(names, parts, strict=True):
         _check_member(name, part, first, kind)
-        _align_classes(first, whole, name, part, kind)
+        if "class_names" in part:
+            _align_classes(first, whole, name, part, kind)
         _align_cases(first, whole, name, part, kind)
         if "reordered" in part:  # by the number of the row, a label would belong to several cases
             whole.setdefault("reordered", part["reordered"])
-        for key in ("y_true", "groups", "images"):
+        for key in _PER_CASE:
             if key in part and key not in whole:
                 whole[key] = part[key]
             elif key in part and key != "images":
                 _check_agreement(key, whole, name, part)
-    arrays = [part[kind] for part in parts]
-    for name, x in zip(names, arrays, strict=True):
-        if x.shape[-2:] != arrays[0].shape[-2:]:
-            raise ValueError(
-                f"{name}: `{kind}` has shape {tuple(x.shape)}; {first} has "
-                f"{tuple(arrays[0].shape)}. All need the same cases"
-            )
-    whole[kind] = stacked(arrays)
+    whole[kind] = stacked([part[kind] for part in parts])
     return whole
 
 
@@ -99,6 +81,12 @@ def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
         raise ValueError(
             f"{first} holds `{kind}` and {name} `{own}`; all members must be given in the same way"
         )
+    for key in ("ids", *_PER_CASE):
+        if key in part and part[key].shape[0] != shape[-2]:
+            raise ValueError(
+                f"{name}: `{key}` must have one entry for each of the {shape[-2]:,} cases; got "
+                f"{part[key].shape[0]:,}"
+            )
     if "weights" in part:
         raise ValueError(f"{name}: `weights` of members must be in one file with all of them")
 
@@ -132,63 +120,34 @@ def check_unique(owner: str, ids: np.ndarray) -> None:
 
 
 def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
-    """The classes of ``part``, and labels that are positions among them, in the order of the first
-    file that names any.
-    """
-    if "class_names" not in part:
-        return
-    there = list(part["class_names"])
-    whole.setdefault("class_names", part["class_names"])
-    wanted = list(whole["class_names"])
-    if wanted == there:
-        return
-    if sorted(wanted) != sorted(there):
-        missing = [word for word in wanted if word not in there]
-        missing += [word for word in there if word not in wanted]
+    """The classes of ``part`` in the order of the first file that names any."""
+    wanted = whole.setdefault("class_names", part["class_names"])
+    differing = sorted(set(wanted) ^ set(part["class_names"]))
+    if differing:
         raise ValueError(
-            f"{first} and {name} have different classes; only one of them has {missing[0]!r}"
+            f"{first} and {name} have different classes; only one of them has {differing[0]!r}"
         )
-    order = [there.index(word) for word in wanted]
-    part[kind] = select_classes(part[kind], order)
-    if "y_true" in part:
-        part["y_true"] = labels_in_order(np.asarray(part["y_true"]), there, wanted)
-
-
-def labels_in_order(y: np.ndarray, there: Sequence[str], wanted: Sequence[str]) -> np.ndarray:
-    """Labels of the classes ``there`` when these are ``wanted`` in another order; positions are
-    refused, because those of either order may be meant.
-    """
-    if y.ndim == 2:  # 0 or 1 for each class
-        return np.asarray(y[:, [there.index(name) for name in wanted]])
-    if y.dtype.kind in "iuf" and integer_names(wanted) is None:
-        raise InputError(
-            f"labels are positions, and whether 0 is {there[0]!r} or {wanted[0]!r} cannot be "
-            "known, because the classes are in different orders. Give labels as class names"
-        )
-    return y
+    if wanted != part["class_names"]:
+        reorder_classes(part, kind, wanted)
 
 
 def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
-    """The cases of ``part`` in the order of the first file's ``ids``; without ids, there must be as
+    """The cases of ``part`` in the order of the first file's ``ids``; then there must be as
     many.
     """
-    n, m = whole[kind].shape[-2], part[kind].shape[-2]
-    if "ids" not in whole:
-        if n != m:
-            raise ValueError(
-                f"{first} has {n:,} cases and {name} {m:,}; all members need the same ones (a "
-                "column `id` would align them)"
-            )
-        return
-    wanted, there = _ids(whole), _ids(part)
-    if np.array_equal(wanted, there):
-        return
-    order = same_order(first, wanted, name, there)
-    part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
-    for key in ("y_true", "groups", "images"):
-        if key in part:
-            part[key] = np.asarray(part[key])[order]
-    part["reordered"] = first, name
+    if "ids" in whole and not np.array_equal(_ids(whole), _ids(part)):
+        order = same_order(first, _ids(whole), name, _ids(part))
+        part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
+        for key in _PER_CASE:
+            if key in part:
+                part[key] = np.asarray(part[key])[order]
+        part["reordered"] = first, name
+    wanted, shape = whole[kind].shape[-2:], part[kind].shape[-2:]
+    if wanted != shape:
+        raise ValueError(
+            f"{first} has {wanted[0]:,} cases × {wanted[1]:,} classes and {name} {shape[0]:,} × "
+            f"{shape[1]:,}; all members need the same ones (a column `id` would align the cases)"
+        )
 
 
 def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:

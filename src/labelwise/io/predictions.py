@@ -320,13 +320,12 @@ class Predictions:
             return DirichletMixture(values, self.weights, class_names=names)
         options: dict[str, Any] = {"weights": self.weights, "factors": self.factors}
         options |= {"member_axis": 0, "class_names": names}
-        if self.kind == "logits" and not self.multilabel:
-            return Ensemble.from_logits(values, **options)
+        of_members: Any = MultiLabelEnsemble if self.multilabel else Ensemble
         if self.kind == "logits":
-            values = np.exp(-np.logaddexp(0, -values))
-        elif self.kind == "log_probs":
+            return of_members.from_logits(values, **options)
+        if self.kind == "log_probs":
             values = np.exp(values)
-        return (MultiLabelEnsemble if self.multilabel else Ensemble)(values, **options)
+        return of_members(values, **options)
 
 
 def _rows(index: Any, n: int) -> Any:
