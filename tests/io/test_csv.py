@@ -55,8 +55,9 @@ def test_a_text_of_several_lines_is_a_cell(tmp_path) -> None:
         'id,cat,dog,remark\na,.5,.5,"fine,\nthough 3 of us, at '
         'least,\ndisagree"\nb,.2,.8,"fine,\nthough"\n'
     )
-    with pytest.warns(UserWarning, match="column 'remark' is not read"):
-        assert lw.load_predictions(tmp_path / "p.csv").shape == (1, 2, 2)
+    p = lw.load_predictions(tmp_path / "p.csv")
+    assert p.shape == (1, 2, 2)
+    assert "not read: 'remark'" in p.notes
 
 
 @pytest.mark.parametrize("header", ["0,1", "0,1,2", "3,5,7"])

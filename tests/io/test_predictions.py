@@ -90,8 +90,8 @@ WRONG = {
         r"`weights` must have shape \(M,\) or \(M, N\)",
     ),
     "names": ({"probs": PROBS, "class_names": ["a", "b"]}, ValueError, "K = 4 classes; got 2"),
-    "unknown": ({"probs": PROBS, "y": np.arange(7)}, TypeError, "has no `y`"),
-    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, TypeError, "not Python objects"),
+    "unknown": ({"probs": PROBS, "y": np.arange(7)}, TypeError, "unexpected keyword argument 'y'"),
+    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, ValueError, "Object arrays cannot"),
 }
 
 

@@ -43,7 +43,7 @@ def test_whole_numbers_are_classes_too(suffix: str, tmp_path, optional) -> None:
     np.testing.assert_array_equal(p.distribution().probs, np.eye(3)[None])
     assert p.notes == (
         "rows matched by `image_id`",
-        "not read, because by name no class: 'fold'",
+        "not read: 'fold'",
     )
     both = table.assign(cat=[0.5, 0, 0], dog=[0.5, 1.0, 0.0])
     (both.to_parquet if suffix == ".parquet" else both.to_feather)(tmp_path / f"p{suffix}")

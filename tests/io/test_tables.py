@@ -46,9 +46,7 @@ def test_rows_of_members_without_ids_are_matched_by_number(tmp_path) -> None:
 def test_a_column_that_is_not_read_in_any_file_is_said_once(tmp_path) -> None:
     for i in range(3):
         (tmp_path / f"m{i}.csv").write_text("id,cat,dog,comment\na,.5,.5,fine\nb,.2,.8,fine\n")
-    with pytest.warns(UserWarning, match="not read") as said:
-        lw.load_predictions(tmp_path)
-    assert [str(one.message) for one in said] == ["m0.csv: column 'comment' is not read"]
+    assert lw.load_predictions(tmp_path).notes == ("rows matched by `id`", "not read: 'comment'")
 
 
 def long_rows(ids: list[str], models: list[str], prompts: list[str]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from .._errors import InputError, InputNote
+from .._validation import check_axis
 from .grid import flatten_instances
 from .on_disk import changed, stacked, transposed
 from .predictions import Fields
@@ -26,7 +27,7 @@ def arrange_axes(
         raise ValueError(
             f"`{kind}` must have the axes (members, instances, classes); got shape {shape}"
         )
-    classes = _check_axis(-1 if class_axis is None else class_axis, "class axis", shape)
+    classes = check_axis(-1 if class_axis is None else class_axis, "class_axis", kind, len(shape))
     if len(shape) == 2:
         if member_axis is not None:
             raise ValueError(f"`{kind}` of shape {shape} has no member axis: it is of one member")
@@ -39,7 +40,7 @@ def arrange_axes(
         if class_axis is None and len(shape) == 3 and not table:
             _check_order(kind, shape, found)
     else:
-        member = _check_axis(member_axis, "member axis", shape)
+        member = check_axis(member_axis, "member_axis", kind, len(shape))
     if member == classes:
         raise ValueError(
             f"the member axis and the class axis must be different; both are {member} for shape "
@@ -52,14 +53,6 @@ def arrange_axes(
     if len(shape) == 3:
         return found
     return flatten_instances(found, kind, sum(axis < classes for axis in instances))
-
-
-def _check_axis(axis: int, name: str, shape: tuple[int, ...]) -> int:
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(
-            f"the {name} must be one of the {len(shape)} axes of shape {shape}; got {axis}"
-        )
-    return axis % len(shape)
 
 
 def _check_order(kind: str, shape: tuple[int, ...], found: Fields) -> None:

@@ -38,15 +38,12 @@ class _Parquet:
 
     def batches(self, names: Sequence[str], row: int, size: int) -> Iterator[Any]:
         """The rows from ``row`` on, at most ``size`` at a time."""
-        for group in range(self._file.num_row_groups):
-            rows = self._file.metadata.row_group(group).num_rows
-            if row < rows:
-                options = {"columns": list(names), "use_threads": False}
-                for batch in self._file.iter_batches(size, row_groups=[group], **options):
-                    yield batch.slice(row)
-                    row = max(row - len(batch), 0)
-            else:
-                row -= rows
+        groups = list(range(self._file.num_row_groups))
+        while groups and row >= self._file.metadata.row_group(groups[0]).num_rows:
+            row -= self._file.metadata.row_group(groups.pop(0)).num_rows
+        for batch in self._file.iter_batches(size, groups, names, use_threads=False):
+            yield batch.slice(row)
+            row = max(row - len(batch), 0)
 
 
 class _Arrow:

@@ -8,19 +8,17 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._column_words import may_be_no_class
-from .files import open_text_file
 from .table import Table, text_array
 
 __all__ = ["cell", "csv_text", "read_csv"]
 
-LARGEST = 1 << 30
-"""Bytes of a table; more are better kept as .npy or .parquet."""
 _ROWS_AT_ONCE = 4096
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
@@ -31,7 +29,7 @@ def read_csv(path: Path) -> Table:
     """A table with commas, semicolons or tabs between its cells, with or without a byte order
     mark.
     """
-    with open_text_file(path, LARGEST) as file:
+    with path.open("rb") as file:
         first_line = file.peek(1 << 16).split(b"\n")[0]
         delimiter = max("\t;,", key=lambda sign: first_line.count(sign.encode()))
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
@@ -90,34 +88,32 @@ class _Column:
         """The first cell that is no number: its row, and what it holds."""
 
     def extend(self, cells: Sequence[str]) -> None:
-        values: list[float | None]
         try:
-            values = [float(text) for text in cells]
+            numbers = np.array(cells, np.float64)
         except ValueError:  # decimal commas, missing values, or text
-            values = [_number(text) for text in cells]
-        others = [i for i, value in enumerate(values) if value is None]
-        if others and self.first_text is None:
-            self.first_text = self.rows + others[0], cells[others[0]]
-        self.n_texts += len(others)
+            numbers = np.array([_number(text) for text in cells])
+        texts = np.flatnonzero(np.isnan(numbers))
+        if texts.size and self.first_text is None:
+            self.first_text = self.rows + int(texts[0]), cells[texts[0]]
+        self.n_texts += texts.size
         self.rows += len(cells)
-        self.numbers.append(np.array(values, dtype=np.float64))  # NaN for text
+        self.numbers.append(numbers)
         if self.texts is not None:
             self.texts.extend(cells)
-        chunk = self.numbers[-1]
-        if self._may_be_class and self.n_texts == 0 and np.any(chunk > np.floor(chunk)):
+        if self._may_be_class and self.n_texts == 0 and np.any(numbers % 1):
             self.texts = None
 
 
 def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:
     """Refuse a first row that may be a case: numbers are names only if they are whole."""
-    fractions = [name for name in names if (_number(name) or 0) % 1 != 0]
-    cells = {cell.strip() for row in following for cell in row}
-    ambiguous = False
-    if all(name.strip().isdigit() for name in names):
-        counted = sorted(map(int, names)) == list(range(len(names)))
-        whole = all(map(str.isdigit, cells))
-        ambiguous = bool(cells & {"0", "1"}) if len(names) == 2 else whole and not counted
-    if fractions or ambiguous:
+    numbers = [name for name in names if not isnan(_number(name))]
+    whole = [name for name in numbers if name.strip().isdigit()]
+    ambiguous = len(whole) < len(numbers)  # 0.5, or 1.0
+    if len(whole) == len(names):
+        positions = set(map(int, names)) == set(range(len(names)))
+        whole_rows = any(all(cell.strip().isdigit() for cell in row) for row in following)
+        ambiguous |= whole_rows and (len(names) == 2 or not positions)
+    if ambiguous:
         raise ValueError(
             f"{file}: the first row must name the columns; it holds numbers: "
             f"{', '.join(map(repr, names[:4]))}. Add a header, such as id,cat,dog"
@@ -143,12 +139,12 @@ def _checked_rows(
         yield row
 
 
-def _number(text: str) -> float | None:
-    """A number with a point or a comma."""
+def _number(text: str) -> float:
+    """A number with a point or a comma; NaN for other text."""
     try:
         return float(text if "." in text else text.replace(",", ".", 1))
     except ValueError:
-        return None
+        return nan
 
 
 def csv_text(
@@ -170,6 +166,6 @@ def cell(value: Any) -> Any:
     >>> cell("=HYPERLINK(A1)"), cell("-12"), cell(-0.5), cell("melanoma")
     ("'=HYPERLINK(A1)", '-12', -0.5, 'melanoma')
     """
-    if isinstance(value, str) and value.startswith(_FORMULA) and _number(value) is None:
+    if isinstance(value, str) and value.startswith(_FORMULA) and isnan(_number(value)):
         return "'" + value
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import io
 import json
 import os
 import re
@@ -22,7 +21,6 @@ __all__ = [
     "find_files",
     "format_of",
     "look_alike",
-    "open_text_file",
     "read_json",
     "read_text",
     "read_toml",
@@ -106,20 +104,6 @@ def check_regular(path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content "
             "to a file first"
         )
-
-
-@contextmanager
-def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
-    """A text file of at most ``largest`` bytes, open for reading its bytes."""
-    check_regular(path)
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > largest:
-            raise ValueError(
-                f"{path.name} has {size:,} bytes; tables of more than {largest:,} are refused. "
-                "Save it as .npy or .parquet"
-            )
-        yield file
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from .columns import order_classes
-from .csv import LARGEST
-from .files import open_text_file
 from .predictions import KINDS
 from .table import Table, text_array
 
@@ -60,7 +58,7 @@ def read_jsonl(path: Path) -> Table:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with open_text_file(path, LARGEST) as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue

@@ -18,7 +18,6 @@ from .._errors import InputError
 from .._frames import columns_by_class, row_labels
 from .._labels import plain_labels
 from .._suggestions import listed
-from .._validation import rows_that_sum_to_one
 from .columns import Columns
 from .ids import check_equal_columns, id_columns, is_row_number, quoted
 from .members import same_order
@@ -185,17 +184,18 @@ def _one_hot_as_classes(y: np.ndarray, found: Fields) -> np.ndarray:
     """(N, K) of 0 and 1 as (N,) if one class of each row is true, unless probabilities say that
     labels occur together.
     """
-    kind = kind_of(found)
-    sample = np.asarray(found[kind][..., :_SAMPLE, :])
-    exclusive = rows_that_sum_to_one(sample, 0.02) == sample[..., 0].size
+    exclusive = False
+    if "probs" in found:
+        sample = np.asarray(found["probs"][:, :_SAMPLE])
+        exclusive = np.allclose(sample.sum(axis=-1), 1, atol=0.02)
     several = np.flatnonzero(y.sum(axis=1) != 1)
-    if kind == "probs" and exclusive and several.size:
+    if exclusive and several.size:
         raise InputError(
             "rows of `probs` sum to 1, so that one class is true, and `y_true` has "
             f"{y[several[0]].sum()} in row {several[0] + 1}",
             fix="file_multilabel",
         )
-    if several.size or (kind == "probs" and not exclusive):
+    if several.size or ("probs" in found and not exclusive):
         return y
     warnings.warn(
         "`y_true` (N, K) is one-hot and is read as one class for each instance", stacklevel=4

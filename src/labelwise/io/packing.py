@@ -61,10 +61,15 @@ class Blocks:
         return [i for i in range(len(self)) if not self._path(i).is_file()]
 
     def write(self, i: int, results: dict[str, np.ndarray]) -> None:
-        """Keep the results of block ``i``."""
+        """Keep the results of block ``i``: (n, K) and (n,), of all instances in its rows."""
+        label = max(self.axes.index("label"), 1)  # in blocks, rows come first
         with replacing(self._path(i)) as file:
-            for name in self.columns:
-                np.ascontiguousarray(results[name], self.dtype).tofile(file)
+            for name, row in self.columns.items():
+                values = results[name]
+                if values.ndim == 2:
+                    values = values.reshape(-1, *row[: label - 1], *row[label:], values.shape[1])
+                    values = np.moveaxis(values, -1, label)
+                np.ascontiguousarray(values, self.dtype).tofile(file)
 
     def read(self, name: str, i: int) -> np.ndarray:
         """A column of block ``i``."""

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shutil
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -136,7 +135,7 @@ def quantify(
     predictions = load_predictions(source, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
     grid = predictions.grid or Grid((shape[-2],), 1)
-    axes, row, unit = grid.dimension_names, grid.row_shape(len(names)), grid.unit
+    row, unit = grid.row_shape(len(names)), prod(grid.shape[1:])
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
@@ -150,14 +149,12 @@ def quantify(
     settings = (
         __version__,
         budget,
-        {key: x for key, x in options.items() if key not in ("labels", "class_names")},
+        options | {"labels": None},
         names,
         predictions.multilabel,
         [_identity(loss) for loss in chosen.values()],
         columns,
         content,
-        # a copy can keep the size and the time of what it replaces, but not this
-        [file.stat().st_ctime_ns for file in files],
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
     n = grid.shape[0]
@@ -167,18 +164,18 @@ def quantify(
     blocks = Blocks(
         place.with_name(f"{place.name}.{fingerprint}.partial"),
         columns,
-        axes,
+        grid.dimension_names,
         dtype,
         n,
         rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),
     )
     n_blocks, missing = len(blocks), blocks.missing()
     computed = len(missing)
-    work: Work = partial(map, partial(_compute, predictions, chosen, blocks, unit))
+    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, unit))
     if scheduler is not None:
-        opened = [os.path.realpath(one) for one in sources]
-        task = partial(_open_and_compute, opened, options, chosen, blocks, unit)
-        work = partial(_on_cluster, scheduler, task)
+        # on another machine, the predictions are opened again
+        opened = partial(load_predictions, [os.path.realpath(one) for one in sources], **options)
+        work = partial(_on_cluster, scheduler, partial(_compute, opened, chosen, blocks, unit))
     extra = {"class_names": np.asarray(names)}
     ids = predictions.ids if predictions.grid is None else grid.ids
     if ids is not None:
@@ -226,7 +223,9 @@ def _content(files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()
-        digest.update(repr((str(file), status.st_size, status.st_mtime_ns)).encode())
+        # a copy can keep the size and the time of what it replaces, but not the last of these
+        times = status.st_mtime_ns, status.st_ctime_ns
+        digest.update(repr((str(file), status.st_size, times)).encode())
     for file in files[:SAMPLES]:
         last = max(0, file.stat().st_size - SAMPLE)
         with file.open("rb") as opened:
@@ -241,10 +240,10 @@ def _name_of(predictions: Predictions) -> str:
 
 
 def _compute(
-    predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
+    opened: Callable[[], Predictions], losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
 ) -> None:
     """Compute and write one block."""
-    rows = blocks.span(i)
+    predictions, rows = opened(), blocks.span(i)
     results: dict[str, np.ndarray] = {}
     try:  # a large block is checked when it is first computed with
         q = predictions.read(rows.start * unit, rows.stop * unit).distribution()
@@ -258,24 +257,7 @@ def _compute(
         wrong = error if isinstance(error, InputError) else InputError(str(error))
         where = f"{_name_of(predictions)}, rows {rows.start} to {rows.stop}"
         raise wrong.found_in(where) from error
-    if predictions.grid is not None:
-        results = predictions.grid.restored(results)
     blocks.write(i, results)
-
-
-def _open_and_compute(
-    sources: list[str],
-    options: dict[str, Any],
-    losses: dict[str, Loss],
-    blocks: Blocks,
-    unit: int,
-    i: int,
-) -> None:
-    """The same on another machine."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said once, where the work was started
-        predictions = load_predictions(sources, **options)
-    _compute(predictions, losses, blocks, unit, i)
 
 
 def _on_cluster(

@@ -8,20 +8,12 @@ said.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._column_words import (
-    CERTAIN,
-    INDEX,
-    ROLES,
-    is_called_id,
-    is_called_measurement,
-    word_of,
-)
+from .._column_words import CERTAIN, INDEX, ROLES, word_of
 from .._suggestions import listed
 from .columns import Columns, find_columns
 from .ids import check_equal_columns, find_ids, key_columns, number_members
@@ -42,7 +34,7 @@ def read_tables(
     meanings = [find_columns(table, class_names) for table in tables]
     ids = find_ids(tables, meanings, notes)
     parts = []
-    not_read: dict[str, str] = {}
+    not_read: dict[str, None] = {}
     for table, columns, id_column in zip(tables, meanings, ids, strict=True):
         keys = columns.members
         if id_column is not None:
@@ -51,19 +43,15 @@ def read_tables(
         used = {*columns.taken, *keys, id_column}
         for name in table.names:
             if name not in used and word_of(name) not in _KNOWN:
-                not_read.setdefault(name, table.file)
+                not_read[name] = None
         fields = _fields(table, columns, id_column)
         if keys:
             fields = _stack_members(table, columns, fields, keys, notes)
         elif id_column is not None:
             check_unique(table.file, table.text(id_column))
         parts.append(fields)
-    routine = [name for name in not_read if is_called_measurement(name) or is_called_id(name)]
-    if routine:
-        notes.append(f"not read, because by name no class: {listed(routine)}")
-    for name, file in not_read.items():
-        if name not in routine:
-            warnings.warn(f"{file}: column {name!r} is not read", stacklevel=2)
+    if not_read:
+        notes.append(f"not read: {listed(list(not_read))}")
     return parts
 
 
