@@ -27,7 +27,6 @@ PYTHON_FIXES: Mapping[str, str] = {
         "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0"
     ),
     "file_multilabel": "If labels may occur together, use multilabel=True",
-    "first_label": "Labels start at 1? Subtract 1, or give class_names=['1', …, '{last}']",
     "groups": "Pass the group of each case, `groups`",
     "label_wise": "Use strategy='label_wise'",
     "logits": "If these are logits, use {kind}.from_logits",

@@ -138,18 +138,6 @@ ROWS: list[Row] = [
         ),
     ),
     (
-        "first_label",
-        {"y_true": Y + 1},
-        load(),
-        "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. "
-        "Labels start at 1? Subtract 1, or give class_names=['1', …, '4']",
-        EVALUATE,
-        (
-            "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. Labels "
-            "start at 1? Subtract 1, or give --class-names 1,…,4"
-        ),
-    ),
-    (
         "groups",
         {"class_names": NAMES},
         lambda: fit(groups=np.arange(40)).evaluate(POOL, Y),

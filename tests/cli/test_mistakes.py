@@ -153,7 +153,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
         npz(y_true=Y + 1),
         [],
         2,
-        "Labels start at 1? Subtract 1, or give --class-names 1,…,4",
+        "`y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row",
     ),
     ("15 remedy", npz(y_true=Y + 1), ["--class-names", "1,2,3,4"], 0, "accuracy"),
     (

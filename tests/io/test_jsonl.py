@@ -50,14 +50,24 @@ def test_json_lines_of_a_service(tmp_path) -> None:
         ),
         (
             [{"probs": {"cat": None, "dog": 0.5}}, {"probs": {"cat": 0.5, "dog": 0.5}}],
-            "line 1: 'cat' must be a number; got 'None'",
+            "row 1 of column 'cat' must be a number; got ''",
         ),
         (
             [{"probs": {"cat": 1.0}}, {"probs": {"cat": 0.5, "dog": 0.5}}],
-            "line 1: 'dog' must be a number; got 'None'",
+            "row 1 of column 'dog' must be a number; got ''",
         ),
-        ([{"cat": 1.0}, {"cat": 0.5, "dog": 0.5}], "line 1: 'dog' must be a number; got 'None'"),
-        ([{"cat": 0.5, "dog": 0.5}, {"cat": 1.0}], "line 2: 'dog' must be a number; got 'None'"),
+        (
+            [{"cat": 1.0}, {"cat": 0.5, "dog": 0.5}],
+            "row 1 of column 'dog' must be a number; got ''",
+        ),
+        (
+            [{"cat": 1.0}, {"cat": 1.0}, {"cat": 0.5, "dog": 0.5}],
+            "row 1 of column 'dog' must be a number; got ''",
+        ),
+        (
+            [{"cat": 0.5, "dog": 0.5}, {"cat": 1.0}],
+            "row 2 of column 'dog' must be a number; got ''",
+        ),
     ],
 )
 def test_every_line_must_hold_all_classes(

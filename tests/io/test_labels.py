@@ -126,7 +126,7 @@ def test_labels_in_another_order_of_repeated_ids_are_refused(index: str, tmp_pat
     (tmp_path / "y.csv").write_text("\n".join([f"{index}patient_id,y_true", *truth]))
     with pytest.raises(
         lw.InputError,
-        match=r"p\.csv and y\.csv differ in column 'patient_id', first in row 1: 'a' and 'c'",
+        match=r"y\.csv has (repeated values in column 'patient_id'|ids .*predictions have none)",
     ):
         lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
 

@@ -20,7 +20,7 @@ def test_missing_numbers_are_named_and_no_class_is_dropped(tmp_path) -> None:
     )
     with pytest.raises(
         ValueError,
-        match=r"p\.jsonl: line 1: 'cat' must be a number; got 'None'",
+        match=r"p\.jsonl: row 1 of column 'cat' must be a number; got ''",
     ):
         lw.load_predictions(tmp_path / "p.jsonl")
 

@@ -36,11 +36,10 @@ def test_a_long_table_has_a_column_for_the_model(suffix: str, tmp_path, optional
         lw.load_predictions(tmp_path / f"p{suffix}")
 
 
-def test_rows_of_members_without_ids_are_matched_by_number(tmp_path) -> None:
+def test_rows_of_members_without_ids_are_refused(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("model,cat,dog\nx,.5,.5\nx,.2,.8\ny,.5,.5\ny,.1,.9\n")
-    p = lw.load_predictions(tmp_path / "p.csv")
-    assert p.shape == (2, 2, 2)
-    assert p.notes == ("rows of each member matched by number: p.csv has no column of ids",)
+    with pytest.raises(lw.InputError, match=r"for each case and 'model', .* Add a column `id`"):
+        lw.load_predictions(tmp_path / "p.csv")
 
 
 def test_a_column_that_is_not_read_in_any_file_is_said_once(tmp_path) -> None:

@@ -24,7 +24,6 @@ OPTION_FIXES: Mapping[str, str] = {
         "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
     ),
     "file_multilabel": "If labels may occur together, use --multilabel",
-    "first_label": "Labels start at 1? Subtract 1, or give --class-names 1,…,{last}",
     "groups": "Save the group of each case in the prediction file, as `groups`",
     "label_wise": "Use --strategy label_wise",
     "logits": "If these are logits, use --logits",

@@ -27,7 +27,9 @@ def arrange_axes(
         raise ValueError(
             f"`{kind}` must have the axes (members, instances, classes); got shape {shape}"
         )
-    classes = check_axis(-1 if class_axis is None else class_axis, "class_axis", kind, len(shape))
+    classes = len(shape) - 1
+    if class_axis is not None:
+        classes = check_axis(class_axis, "class_axis", kind, len(shape))
     if len(shape) == 2:
         if member_axis is not None:
             raise ValueError(f"`{kind}` of shape {shape} has no member axis: it is of one member")
@@ -73,24 +75,19 @@ def _check_order(kind: str, shape: tuple[int, ...], found: Fields) -> None:
         warnings.warn(note, stacklevel=4)
 
 
-def two_classes(found: Fields, kind: str) -> Fields:
-    """(M, N, 1), the probability or logit of one class, as two classes: whether it is that class;
-    warns of it. Of a single class, which is certain, and of a Dirichlet, as it is.
+def two_classes(found: Fields, kind: str) -> None:
+    """Make (M, N, 1), the probability or logit of one class, two classes: whether it is that class;
+    warns of it.
     """
-    values = found[kind]
-    only_class = np.all(np.asarray(values[:, :64]) == 1)
-    if kind not in ("probs", "logits") or only_class:
-        return found
-    names = tuple(found.get("class_names", ()))
+    if np.all(np.asarray(found[kind][:, :64]) == 1):  # there is only one class
+        return
+    names = found.get("class_names", ("0", "1"))
     if len(names) == 1:
         names = (f"not {names[0]}", names[0])
-    called = ""
-    if len(names) == 2:
-        called = f" ({names[0]!r}, {names[1]!r})"
-        found = found | {"class_names": names}
+    found["class_names"] = names
     warnings.warn(
         f"`{kind}` has one number for each case, which is taken for the second of two "
-        f"classes{called}",
+        f"classes ({', '.join(map(repr, names))})",
         stacklevel=3,
     )
 
@@ -100,4 +97,4 @@ def two_classes(found: Fields, kind: str) -> Fields:
             first = 1 - block
         return np.concatenate([first, block], axis=-1)
 
-    return found | {kind: changed(values, with_first, values.dtype, classes=2)}
+    found[kind] = changed(found[kind], with_first, found[kind].dtype, classes=2)

@@ -187,8 +187,7 @@ def _number(kind: Any) -> np.dtype[Any] | None:
 def _is_list(kind: Any) -> bool:
     import pyarrow as pa
 
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(test(kind) for test in tests)
+    return isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
 
 
 def _small_column(name: str, column: Any) -> np.ndarray:

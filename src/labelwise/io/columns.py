@@ -20,12 +20,13 @@ from .._column_words import (
 from .._errors import InputError
 from .._frames import repeated
 from .._suggestions import listed
+from .predictions import KINDS
 from .table import Table
 
 __all__ = ["Columns", "find_columns", "order_classes"]
 
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
-_PREFIX = re.compile(r"(prob|logit|log_prob|alpha|evidence)s?[._:](.+)", re.IGNORECASE)
+_PREFIXES = {kind: re.compile(rf"{kind.rstrip('s')}s?[._:](.+)", re.IGNORECASE) for kind in KINDS}
 _SAMPLE = 1000  # rows that show whether probabilities sum to 1
 
 
@@ -83,12 +84,10 @@ def _find_classes(
             f"{table.file} must have a column of numbers for each class; it has "
             f"{listed(table.names, 8) or 'none'}"
         )
-    marked = [match for name in classes if (match := _PREFIX.fullmatch(name.strip()))]
-    kinds = {match[1].lower() for match in marked}
-    if len(marked) == len(classes) > 1 and len(kinds) == 1:
-        kind = kinds.pop()
-        plural = kind if kind in ("alpha", "evidence") else f"{kind}s"
-        return plural, classes, tuple(match[2] for match in marked)
+    for kind, prefix in _PREFIXES.items():
+        marked = [prefix.fullmatch(name.strip()) for name in classes]
+        if all(marked) and len(marked) > 1:
+            return kind, classes, tuple(match[1] for match in marked if match)
     _check_sums(table, classes, list(numbers.values()))
     return table.kind, *order_classes(classes)
 

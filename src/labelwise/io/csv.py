@@ -17,7 +17,7 @@ import numpy as np
 from .._column_words import may_be_no_class
 from .table import Table, text_array
 
-__all__ = ["cell", "csv_text", "read_csv"]
+__all__ = ["cell", "csv_text", "read_csv", "table_of_texts"]
 
 _ROWS_AT_ONCE = 4096
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
@@ -44,15 +44,21 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
     if names is None:
         raise ValueError(f"{file} is empty: it has no header")
     checked = _checked_rows(file, rows, len(names), delimiter)
+    first = list(islice(checked, _ROWS_AT_ONCE))
+    _check_header(file, names, first)
+    return table_of_texts(file, names, chain(first, checked))
+
+
+def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """The table of rows that have a text for each column; ``file`` is its name for messages."""
     in_order = [_Column(name) for name in names]
-    while chunk := list(islice(checked, _ROWS_AT_ONCE)):
-        if not in_order[0].rows:
-            _check_header(file, names, chunk)
+    n, rows = 0, iter(rows)
+    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+        n += len(chunk)
         for column, cells in zip(in_order, zip(*chunk, strict=True), strict=True):
             column.extend(cells)
-    n = in_order[0].rows
     if not n:
-        raise ValueError(f"{file} has no rows below its header")
+        raise ValueError(f"{file} has no rows of predictions")
     columns = dict(zip(names, in_order, strict=True))
 
     def read_column(name: str) -> np.ndarray:
@@ -71,8 +77,11 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
                 )
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
-    numeric = frozenset(name for name, column in columns.items() if 2 * column.n_texts <= n)
-    return Table(file, n, tuple(names), numeric, read_column, read_numbers)
+    numeric = set()
+    for name, column in columns.items():
+        if column.n_numbers >= max(column.n_texts, 1):
+            numeric.add(name)
+    return Table(file, n, tuple(names), frozenset(numeric), read_column, read_numbers)
 
 
 class _Column:
@@ -80,7 +89,7 @@ class _Column:
 
     def __init__(self, name: str) -> None:
         self._may_be_class = not may_be_no_class(name, whole=True)
-        self.rows = self.n_texts = 0
+        self.rows = self.n_numbers = self.n_texts = 0
         self.numbers: list[np.ndarray] = []
         self.texts: list[str] | None = []
         """``None`` for probabilities, whose text would take far more memory."""
@@ -92,15 +101,16 @@ class _Column:
             numbers = np.array(cells, np.float64)
         except ValueError:  # decimal commas, missing values, or text
             numbers = np.array([_number(text) for text in cells])
-        texts = np.flatnonzero(np.isnan(numbers))
-        if texts.size and self.first_text is None:
-            self.first_text = self.rows + int(texts[0]), cells[texts[0]]
-        self.n_texts += texts.size
+        for i in np.flatnonzero(np.isnan(numbers)):
+            self.first_text = self.first_text or (self.rows + int(i), cells[i])
+            self.n_numbers -= 1
+            self.n_texts += bool(cells[i].strip())  # an empty cell is missing
+        self.n_numbers += len(cells)
         self.rows += len(cells)
         self.numbers.append(numbers)
         if self.texts is not None:
             self.texts.extend(cells)
-        if self._may_be_class and self.n_texts == 0 and np.any(numbers % 1):
+        if self._may_be_class and self.first_text is None and np.any(numbers % 1):
             self.texts = None
 
 

@@ -27,9 +27,6 @@ __all__ = [
     "reading",
 ]
 
-LABEL_FILES = ("y_true", "labels", "label")
-"""A file of a folder with such a name holds the true labels."""
-
 
 def format_of(path: Path) -> str:
     """The ending that tells the format, in lower case."""
@@ -38,13 +35,19 @@ def format_of(path: Path) -> str:
 
 def find_files(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
-) -> tuple[list[Path], Path | None]:
-    """The files of the members, and that of the labels if a folder has one."""
+) -> list[Path]:
+    """The files of the members; of a folder those of a known format, model2 before model10."""
     paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
     if not paths:
         raise ValueError("there are no prediction files; name at least one")
     if len(paths) == 1 and paths[0].is_dir() and paths[0].suffix != ".zarr":
-        return _in_folder(paths[0], formats)
+        folder = paths[0]
+        paths = [file for file in folder.glob("[!.]*") if format_of(file) in formats]
+        paths.sort(key=lambda file: [part.zfill(20) for part in re.split(r"([0-9]+)", file.name)])
+        if not paths:
+            raise ValueError(
+                f"the folder {str(folder)!r} holds no prediction files ({', '.join(formats)})"
+            )
     for one in paths:
         if format_of(one) not in formats:
             raise ValueError(
@@ -53,33 +56,10 @@ def find_files(
             )
         if not one.exists():
             raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
-    _check_one_format(paths)
-    return paths, None
-
-
-def _in_folder(folder: Path, formats: Collection[str]) -> tuple[list[Path], Path | None]:
-    """The files of one format in a folder, model2 before model10, and that of the labels."""
-    files, labels = [], None
-    for file in sorted(folder.iterdir()):
-        if format_of(file) not in formats or file.name.startswith("."):
-            continue
-        if file.name[: -len(format_of(file))] in LABEL_FILES:
-            labels = labels or file
-        else:
-            files.append(file)
-    if not files:
-        raise ValueError(
-            f"the folder {str(folder)!r} holds no prediction files ({', '.join(formats)})"
-        )
-    _check_one_format(files)
-    files.sort(key=lambda file: [part.zfill(20) for part in re.split(r"([0-9]+)", file.name)])
-    return files, labels
-
-
-def _check_one_format(files: list[Path]) -> None:
-    kinds = sorted({format_of(file) for file in files})
+    kinds = sorted(set(map(format_of, paths)))
     if len(kinds) > 1:
         raise ValueError(f"the members must be files of one format; got {', '.join(kinds)}")
+    return paths
 
 
 def look_alike(path: Path) -> str:
@@ -178,13 +158,11 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if expected and (name in str(error) or getattr(error, "filename", None) is not None):
             raise
         sentence = str(error).partition("\n")[0] or type(error).__name__
-        if expected and isinstance(error, ValueError):
+        if not expected:
+            raise ValueError(
+                f"{name} is damaged, or not in the format that its name says ({sentence})"
+            ) from error
+        if isinstance(error, ValueError):
             raise InputError(sentence, where=name) from error
-        if expected:
-            kind = OSError if isinstance(error, OSError) else TypeError
-            raise kind(f"{name}: {sentence}") from error
-        if isinstance(error, RecursionError):
-            sentence = "it is nested too deeply"
-        raise ValueError(
-            f"{name} is damaged, or not in the format that its name says ({sentence})"
-        ) from error
+        kind = OSError if isinstance(error, OSError) else TypeError
+        raise kind(f"{name}: {sentence}") from error

@@ -16,13 +16,13 @@ from .columns import Columns
 from .table import Table
 
 __all__ = [
-    "check_equal_columns",
     "find_ids",
     "id_columns",
     "is_row_number",
     "key_columns",
     "number_members",
     "quoted",
+    "refuse_repeated_ids",
 ]
 
 
@@ -42,9 +42,9 @@ def find_ids(
     called = dict.fromkeys(quoted(name) for name in chosen if name is not None)
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
-    else:
-        for table in tables[1:]:
-            check_equal_columns(tables[0], table, meanings[0].taken)
+    elif len(tables) > 1:
+        for table, columns in zip(tables, meanings, strict=True):
+            refuse_repeated_ids(table, columns)
     return chosen
 
 
@@ -137,22 +137,13 @@ def is_row_number(ids: np.ndarray) -> bool:
     return np.array_equal(ids.astype(str), np.arange(len(ids)).astype(str))
 
 
-def check_equal_columns(first: Table, other: Table, taken: set[str | None]) -> None:
-    """Refuse tables that would be matched by number although a column called like an id tells that
-    their rows are in another order.
+def refuse_repeated_ids(table: Table, columns: Columns) -> None:
+    """Refuse a table whose rows would be matched by number although it has a column called like an
+    id: its values are repeated, so that they do not tell in which order the rows are.
     """
-    for name in first.names:
-        if name in taken or name not in other.names or not is_called_id(name):
-            continue
-        if not first.is_whole(name) or first.rows != other.rows:
-            continue
-        values, others = first.text(name), other.text(name)
-        differing = np.flatnonzero(values != others)
-        if differing.size:
-            row = int(differing[0])
+    for name in table.names:
+        if is_called_id(name) and name not in columns.taken and table.is_whole(name):
             raise InputError(
-                f"{first.file} and {other.file} differ in column {name!r}, first in row {row + 1}: "
-                f"{str(values[row])!r} and {str(others[row])!r}. "
-                "It has repeated values, so that rows cannot be matched by it. Add a column `id`, "
-                "another for each case"
+                f"{table.file} has repeated values in column {name!r}, so that rows cannot be "
+                "matched by it. Add a column `id`, another for each case"
             )

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .columns import order_classes
+from .csv import table_of_texts
 from .predictions import KINDS
-from .table import Table, text_array
+from .table import Table
 
 __all__ = ["read_jsonl"]
 
@@ -25,26 +26,9 @@ def read_jsonl(path: Path) -> Table:
     directly. It may have `id`, `y_true` or `label`, `group` and `model`.
     """
     rows = list(_lines(path))
-    if not rows:
-        raise ValueError(f"{path.name} has no lines")
-    kind = next((kind for kind in KINDS if kind in rows[0]), None)
-    predictions = [] if kind is None else [row.pop(kind, None) for row in rows]
-    names = _names(rows)
-
-    def read_column(name: str) -> np.ndarray:
-        texts = []
-        for i, row in enumerate(rows):
-            value = row.get(name)
-            if not isinstance(value, str) and not _is_number(value):
-                raise _odd_line(path, i, f"{name!r} must be text or a number", value)
-            texts.append(str(value))
-        return text_array(texts, f"{path.name}: {name!r}")
-
-    def read_numbers(wanted: Sequence[str]) -> np.ndarray:
-        return _numbers(path, rows, wanted)
-
-    numeric = frozenset(x for x in names if any(_is_number(row.get(x)) for row in rows))
-    table = Table(path.name, len(rows), names, numeric, read_column, read_numbers)
+    kind = next((kind for row in rows[:1] for kind in KINDS if kind in row), None)
+    predictions = [row.pop(kind, None) for row in rows]
+    table = _table(path, rows, _names(rows))
     if kind is None:
         return table
     if not isinstance(predictions[0], dict):
@@ -53,8 +37,17 @@ def read_jsonl(path: Path) -> Table:
         if not isinstance(one, dict):
             raise _odd_line(path, i, f"`{kind}` must be an object, as in the first", one)
     classes, class_names = order_classes(_names(predictions))
-    values = _numbers(path, predictions, classes)
+    values = _table(path, predictions, classes).numbers(classes)
     return replace(table, kind=kind, listed=values, class_names=class_names)
+
+
+def _table(path: Path, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> Table:
+    """The values of each line as texts; ``null`` is a missing one, like what is not there."""
+    texts = []
+    for row in rows:
+        values = [row.get(name) for name in names]
+        texts.append(["" if value is None else str(value) for value in values])
+    return table_of_texts(path.name, names, texts)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -76,19 +69,6 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 def _names(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """The keys of all lines: a class may be missing in the first one."""
     return tuple(dict.fromkeys(name for row in rows for name in row))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _numbers(path: Path, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> np.ndarray:
-    """(N, K): the number of each line under each name."""
-    for i, row in enumerate(rows):
-        for name in names:
-            if not _is_number(row.get(name)):
-                raise _odd_line(path, i, f"{name!r} must be a number", row.get(name))
-    return np.array([[row[name] for name in names] for row in rows], dtype=float)
 
 
 def _from_lists(path: Path, kind: str, lists: Sequence[Any]) -> np.ndarray:

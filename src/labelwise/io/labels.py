@@ -5,8 +5,7 @@ by number, which is said.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from .._frames import columns_by_class, row_labels
 from .._labels import plain_labels
 from .._suggestions import listed
 from .columns import Columns
-from .ids import check_equal_columns, id_columns, is_row_number, quoted
+from .ids import id_columns, is_row_number, quoted, refuse_repeated_ids
 from .members import same_order
 from .npz import NpzArrays, read_npy
 from .predictions import Fields, kind_of
@@ -44,9 +43,6 @@ class Labels:
     values: np.ndarray
     ids: np.ndarray | None = None
     id_name: str = "ids"
-    table: Table | None = None
-    columns: Sequence[str] = ()
-    """Those of the table that hold the labels."""
 
 
 def labels_of_array(labels: Any, found: Fields) -> Labels:
@@ -79,14 +75,15 @@ def labels_of_table(table: Table, found: Fields) -> Labels:
     else:
         called = called or [_only_label(table)]
         values = typed(table.column(called[0]))
-    labels = Labels(values, table=table, columns=called)
-    ids = id_columns(table, Columns("probs", called, None))
+    columns = Columns("probs", called, None)
+    ids = id_columns(table, columns)
     if "ids" in found:  # of several that may be, one with the ids of the predictions
         wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
         ids.sort(key=lambda name: not np.array_equal(np.unique(table.text(name)), wanted))
     if not ids:
-        return labels
-    return replace(labels, ids=table.column(ids[0]), id_name=ids[0])
+        refuse_repeated_ids(table, columns)
+        return Labels(values)
+    return Labels(values, table.column(ids[0]), ids[0])
 
 
 def _only_label(table: Table) -> str:
@@ -111,15 +108,15 @@ def read_label_arrays(path: Path) -> Labels:
 
 
 def match_labels(
-    labels: Labels, found: Fields, file: str, first: Table | str, notes: list[str]
+    labels: Labels, found: Fields, file: str, first: str, notes: list[str]
 ) -> np.ndarray:
     """Labels in the order of the cases: by id where both have ids; refused if only the labels have
-    any, unless these count the rows.
+    any.
 
-    Labels without ids are in the order of ``first``, the table or file of the first member, if all
-    members have that order.
+    Labels without ids are in the order of ``first``, the file of the first member, if all members
+    have that order.
     """
-    if labels.ids is None or ("ids" not in found and is_row_number(labels.ids)):
+    if labels.ids is None:
         return _match_by_number(labels, found, file, first, notes)
     there = np.asarray(labels.ids).astype(str)
     if "ids" not in found:
@@ -135,7 +132,7 @@ def match_labels(
 
 
 def _match_by_number(
-    labels: Labels, found: Fields, file: str, first: Table | str, notes: list[str]
+    labels: Labels, found: Fields, file: str, first: str, notes: list[str]
 ) -> np.ndarray:
     """Labels as they are; refused if members have their cases in different orders, any of which the
     labels may have.
@@ -147,10 +144,6 @@ def _match_by_number(
             "different orders. Add the ids to the labels"
         )
     order = ""
-    if isinstance(first, Table):
-        if labels.table is not None:
-            check_equal_columns(first, labels.table, set(labels.columns))
-        first = first.file
     if "ids" in found:
         order = f", in the order of {first}"
     notes.append(f"labels matched by number{order}")
@@ -169,14 +162,6 @@ def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray
         y = y.astype(np.int64)
     if y.shape[1:] == (k,) and multilabel is None and y.dtype.kind in "biu" and k > 1:
         return _one_hot_as_classes(y, found)
-    whole = y.ndim == 1 and y.dtype.kind in "iu" and y.size > 0
-    if whole and "class_names" not in found and (y.min(), y.max()) == (1, k):
-        raise InputError(
-            f"`y_true` must lie between 0 and {k - 1} (K = {k} classes); got {k} in row "
-            f"{np.argmax(y)}",
-            fix="first_label",
-            last=k,
-        )
     return np.asarray(y)
 
 

@@ -89,8 +89,7 @@ def load_predictions(
     path : path, or sequence of paths
         Several files, or a folder of them, are the members of an ensemble. Their cases are matched
         by a column of ids, whatever its name, if all files have the same ones; files of which only
-        some have ids are refused. In a folder, a file called ``y_true`` or ``labels`` holds the
-        labels.
+        some have ids are refused.
     logits : bool
         The numbers are network outputs before softmax, whatever they are called.
     class_names : sequence of str, or mapping, optional
@@ -129,13 +128,12 @@ def load_predictions(
     >>> p.notes
     ('rows matched by `id`',)
     """  # noqa: E501
-    files, label_file = find_files(path, FORMATS)
+    files = find_files(path, FORMATS)
     named = files[0] if len(files) == 1 else files[0].parent
     given = None if class_names is None else as_class_names(class_names)
     notes: list[str] = []
     contents: list[Any] = [_open(file) for file in files]
     tables = contents if isinstance(contents[0], Table) else []
-    first = tables[0] if tables else files[0].name
     with reading(named):
         # what the columns of tables mean is decided for all of them together
         parts = read_tables(tables, given, notes) if tables else contents
@@ -147,10 +145,8 @@ def load_predictions(
         if given is not None and "class_names" not in found:
             found["class_names"] = given
             say_positions("classes", given, notes)
-        if labels is None and "y_true" not in found:
-            labels = label_file
         if labels is not None:
-            found["y_true"] = _matched_labels(labels, found, first, notes)
+            found["y_true"] = _matched_labels(labels, found, files[0].name, notes)
         found.pop("reordered", None)
         flat = bool(tables) or len(files) > 1 or bool(multilabel)
         found = arrange_axes(found, kind, member_axis, class_axis, table=flat)
@@ -160,8 +156,8 @@ def load_predictions(
             found[kind] = normalized(found[kind], kind)
         elif kind == "probs" and tables and not multilabel:
             found[kind] = unrounded(found[kind], notes)
-        if found[kind].shape[-1] == 1 and not multilabel:
-            found = two_classes(found, kind)
+        if found[kind].shape[-1] == 1 and kind in ("probs", "logits") and not multilabel:
+            two_classes(found, kind)
         if "y_true" in found:
             y = found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
             if multilabel is None and y.ndim == 2:
@@ -222,12 +218,11 @@ def _choose(file: str, names: list[str]) -> dict[str, str]:
         warnings.warn(f"{file}: `{only}` is the only array and is taken for `probs`", stacklevel=4)
         chosen[only] = "probs"
     for name in unknown[:8]:
-        meant = did_you_mean(name, KEYS[len(KINDS) :])
-        warnings.warn(f"{file}: `{name}` is not read{meant}", stacklevel=4)
+        warnings.warn(f"{file}: `{name}` is not read{did_you_mean(name, KEYS)}", stacklevel=4)
     return chosen
 
 
-def _matched_labels(labels: Any, found: Fields, first: Table | str, notes: list[str]) -> np.ndarray:
+def _matched_labels(labels: Any, found: Fields, first: str, notes: list[str]) -> np.ndarray:
     """Labels from an array or a file, in the order of the cases."""
     if not isinstance(labels, str | os.PathLike):
         return match_labels(labels_of_array(labels, found), found, "`labels`", first, notes)

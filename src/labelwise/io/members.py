@@ -26,7 +26,6 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
     members: list[str] = []
-    factors: dict[str, tuple[str, ...]] = {}
     for file, part in zip(files, parts, strict=True):
         shape = part[kind_of(part)].shape
         if len(shape) == 2 or shape[0] == 1:
@@ -34,12 +33,9 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
         else:
             own = part.get("member_names", range(shape[0]))
             members += [f"{file.stem} / {name}" for name in own]
-        for name, levels in part.pop("factors", {}).items():
-            factors[name] = (*factors.get(name, ()), *levels)
+        part.pop("factors", None)
     whole = combine(names, parts)
     whole["member_names"] = tuple(members)
-    if factors and all(len(levels) == len(members) for levels in factors.values()):
-        whole["factors"] = factors
     if "ids" not in whole:
         notes.append("rows matched by number: the files have no ids")
     elif not any(note.startswith("rows matched") for note in notes):
@@ -81,12 +77,8 @@ def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
         raise ValueError(
             f"{first} holds `{kind}` and {name} `{own}`; all members must be given in the same way"
         )
-    for key in ("ids", *_PER_CASE):
-        if key in part and part[key].shape[0] != shape[-2]:
-            raise ValueError(
-                f"{name}: `{key}` must have one entry for each of the {shape[-2]:,} cases; got "
-                f"{part[key].shape[0]:,}"
-            )
+    if "ids" in part and len(part["ids"]) != shape[-2]:
+        raise ValueError(f"{name}: `ids` must name each of the {shape[-2]:,} cases")
     if "weights" in part:
         raise ValueError(f"{name}: `weights` of members must be in one file with all of them")
 

@@ -64,10 +64,11 @@ def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
     # Each block of the file that has some of the positions is read once.
     step = max(1, _NUMBERS_AT_ONCE * x.shape[axis] // max(prod(x.shape), 1))
     found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
-    for start in np.unique(rows // step) * step:
-        places = np.flatnonzero(rows // step == start // step)
-        block = x[(*before, slice(start, start + step))]
-        found[(*before, places)] = block[(*before, rows[places] - start)]
+    for start in range(0, x.shape[axis], step):
+        places = np.flatnonzero((rows >= start) & (rows < start + step))
+        if places.size:
+            block = x[(*before, slice(start, start + step))]
+            found[(*before, places)] = block[(*before, rows[places] - start)]
     return found if x.dtype != object else np.array(found.tolist(), str)
 
 

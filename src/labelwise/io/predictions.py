@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -297,11 +298,10 @@ class Predictions:
 
     def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
         """All instances, in blocks of at most so many ``numbers``, each with its place."""
-        members = self.shape[0] if len(self.shape) == 3 else 4
-        step = max(1, (numbers or BLOCK) // max(self.n_classes * members, 1))
+        step = max(1, (numbers or BLOCK) * len(self) // max(prod(self.shape), 1))
         for start in range(0, len(self), step):
-            part = slice(start, min(start + step, len(self)))
-            yield part, self.read(part.start, part.stop)
+            stop = min(start + step, len(self))
+            yield slice(start, stop), self.read(start, stop)
 
     def distribution(self) -> Distribution:
         """The second-order distribution of each instance; its values are checked."""
@@ -330,13 +330,13 @@ class Predictions:
 
 def _rows(index: Any, n: int) -> Any:
     """A slice in steps of 1, or positions."""
-    if isinstance(index, slice):
-        start, stop, step = index.indices(n)
-        return slice(start, max(start, stop)) if step == 1 else np.arange(start, stop, step)
-    positions = np.asarray(to_numpy(index))
-    if not positions.size:
-        positions = positions.astype(np.int64)
-    rows = np.arange(n)[positions]
+    if isinstance(index, slice) and index.step in (None, 1):
+        return slice(*index.indices(n)[:2])
+    if not isinstance(index, slice):
+        index = np.asarray(to_numpy(index))
+        if not index.size:
+            index = index.astype(np.int64)
+    rows = np.arange(n)[index]
     if rows.ndim != 1:
         raise IndexError(f"predictions are indexed with a slice, a mask or positions; got {index}")
     return rows

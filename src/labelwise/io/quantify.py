@@ -135,7 +135,7 @@ def quantify(
     predictions = load_predictions(source, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
     grid = predictions.grid or Grid((shape[-2],), 1)
-    row, unit = grid.row_shape(len(names)), prod(grid.shape[1:])
+    axes, row, unit = grid.dimension_names, grid.row_shape(len(names)), prod(grid.shape[1:])
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
@@ -164,7 +164,7 @@ def quantify(
     blocks = Blocks(
         place.with_name(f"{place.name}.{fingerprint}.partial"),
         columns,
-        grid.dimension_names,
+        axes,
         dtype,
         n,
         rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,8 +48,7 @@ class Table:
         except (TypeError, ValueError):  # with missing values
             return False
         if values.dtype.kind == "U":  # numbers that a format stores as text
-            whole = re.compile(r"\s*[+-]?[0-9]*(\.0*)?\s*")
-            return all(whole.fullmatch(value) for value in values.tolist())
+            return whole_numbers(values.tolist()) is not None
         return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
 
     def complete(self, name: str) -> np.ndarray:
@@ -60,10 +58,6 @@ class Table:
         if missing.size:
             raise ValueError(f"{self.file}: row {missing[0] + 1} has no value in column {name!r}")
         return values
-
-    def take(self, rows: np.ndarray, file: str) -> Table:
-        """Some rows, which messages call ``file``."""
-        return replace(self, file=file, rows=len(rows), column=lambda name: self.column(name)[rows])
 
 
 def text_array(texts: Sequence[str], what: str) -> np.ndarray:

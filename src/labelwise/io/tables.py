@@ -9,15 +9,16 @@ said.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from .._column_words import CERTAIN, INDEX, ROLES, word_of
+from .._errors import InputError
 from .._suggestions import listed
 from .columns import Columns, find_columns
-from .ids import check_equal_columns, find_ids, key_columns, number_members
+from .ids import find_ids, key_columns, number_members
 from .members import check_unique, combine
+from .predictions import Fields
 from .table import Table, typed
 
 __all__ = ["read_tables"]
@@ -27,7 +28,7 @@ _KNOWN = {*CERTAIN, *INDEX}.union(*ROLES.values())  # a second column of a known
 
 def read_tables(
     tables: Sequence[Table], class_names: Sequence[str] | None, notes: list[str]
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The fields of predictions in each table, one for each file. Columns with the ``class_names``
     that the user gave are the classes; what was assumed is added to the ``notes``.
     """
@@ -55,10 +56,10 @@ def read_tables(
     return parts
 
 
-def _fields(table: Table, columns: Columns, id_column: str | None) -> dict[str, Any]:
+def _fields(table: Table, columns: Columns, id_column: str | None) -> Fields:
     """The fields of predictions in one table, row by row."""
     values = table.numbers(columns.classes) if table.listed is None else table.listed
-    fields: dict[str, Any] = {columns.kind: values}
+    fields: Fields = {columns.kind: values}
     if columns.class_names is not None:
         fields["class_names"] = columns.class_names
     if id_column is not None:
@@ -71,9 +72,14 @@ def _fields(table: Table, columns: Columns, id_column: str | None) -> dict[str, 
 
 
 def _stack_members(
-    table: Table, columns: Columns, fields: dict[str, Any], keys: Sequence[str], notes: list[str]
-) -> dict[str, Any]:
-    """The rows of a long table as (M, N, K): a part for each member, aligned like files."""
+    table: Table, columns: Columns, fields: Fields, keys: Sequence[str], notes: list[str]
+) -> Fields:
+    """The rows of a long table as (M, N, K): a part for each member, aligned by id like files."""
+    if "ids" not in fields:
+        raise InputError(
+            f"{table.file} has a row for each case and {keys[0]!r}, but no column of ids to match "
+            "the cases by. Add a column `id`"
+        )
     if len(fields[columns.kind].shape) == 3:
         raise ValueError(
             f"{table.file} has several members in each row, and column {keys[0]!r} as well; leave "
@@ -82,24 +88,16 @@ def _stack_members(
     number = number_members(table, keys)
     first_rows = np.sort(np.unique(number, return_index=True)[1])  # members as they come
     factors = {key: tuple(table.complete(key)[first_rows].astype(str).tolist()) for key in keys}
-    labels = [" / ".join(combination) for combination in zip(*factors.values(), strict=True)]
-    names, members, parts = [], [], []
-    for label, row in zip(labels, first_rows, strict=True):
+    labels = [" / ".join(levels) for levels in zip(*factors.values(), strict=True)]
+    class_names = fields.pop("class_names", None)
+    parts: list[Fields] = []
+    for row in first_rows:
         rows = np.flatnonzero(number == number[row])
-        part: dict[str, Any] = {
-            key: np.asarray(x[:])[rows] for key, x in fields.items() if key != "class_names"
-        }
-        if columns.class_names is not None:
-            part["class_names"] = columns.class_names
-        names.append(f"{table.file}, member {label!r}")
-        members.append(table.take(rows, names[-1]))
-        parts.append(part)
-    stacked = combine(names, parts)
-    if "ids" not in fields:
-        for member in members[1:]:
-            check_equal_columns(members[0], member, columns.taken)
-        notes.append(f"rows of each member matched by number: {table.file} has no column of ids")
+        parts.append({key: np.asarray(x[:])[rows] for key, x in fields.items()})
+    stacked = combine([f"{table.file}, member {label!r}" for label in labels], parts)
     stacked["member_names"] = tuple(labels)
+    if class_names is not None:
+        stacked["class_names"] = class_names
     varying = {key: levels for key, levels in factors.items() if len(set(levels)) > 1}
     if len(varying) > 1:
         notes.append(f"members are the {len(parts)} combinations of {' and '.join(varying)}")
