@@ -101,8 +101,8 @@ class _Column:
             numbers = np.array(cells, np.float64)
         except ValueError:  # decimal commas, missing values, or text
             numbers = np.array([_number(text) for text in cells])
-        for i in np.flatnonzero(np.isnan(numbers)):
-            self.first_text = self.first_text or (self.rows + int(i), cells[i])
+        for i in np.flatnonzero(np.isnan(numbers)).tolist():
+            self.first_text = self.first_text or (self.rows + i, cells[i])
             self.n_numbers -= 1
             self.n_texts += bool(cells[i].strip())  # an empty cell is missing
         self.n_numbers += len(cells)

@@ -27,10 +27,10 @@ def read_jsonl(path: Path) -> Table:
     """
     rows = list(_lines(path))
     kind = next((kind for row in rows[:1] for kind in KINDS if kind in row), None)
+    if kind is None:
+        return _table(path, rows, _names(rows))
     predictions = [row.pop(kind, None) for row in rows]
     table = _table(path, rows, _names(rows))
-    if kind is None:
-        return table
     if not isinstance(predictions[0], dict):
         return replace(table, kind=kind, listed=_from_lists(path, kind, predictions))
     for i, one in enumerate(predictions):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from .._suggestions import listed
 from .columns import Columns
 from .ids import id_columns, is_row_number, quoted, refuse_repeated_ids
 from .members import same_order
-from .npz import NpzArrays, read_npy
 from .predictions import Fields, kind_of
 from .table import Table, typed
 
@@ -30,7 +28,6 @@ __all__ = [
     "labels_of_array",
     "labels_of_table",
     "match_labels",
-    "read_label_arrays",
 ]
 
 _SAMPLE = 64  # instances that show whether classes exclude each other
@@ -95,16 +92,6 @@ def _only_label(table: Table) -> str:
             f"{table.file} must have a column `y_true`; it has {listed(table.names, 8)}"
         )
     return others[0]
-
-
-def read_label_arrays(path: Path) -> Labels:
-    """True labels from .npy or .npz, and the ids of their cases if an .npz has them."""
-    if path.suffix.lower() == ".npy":
-        return Labels(read_npy(path))
-    arrays = NpzArrays(path)
-    if "y_true" not in arrays:
-        raise ValueError(f"{path.name} holds no labels (`y_true`)")
-    return Labels(arrays["y_true"], arrays.get("ids"))
 
 
 def match_labels(

@@ -25,13 +25,7 @@ from .class_names import as_class_names, match_class_names, say_positions
 from .csv import read_csv
 from .files import check_regular, find_files, format_of, look_alike, reading
 from .jsonl import read_jsonl
-from .labels import (
-    arrange_labels,
-    labels_of_array,
-    labels_of_table,
-    match_labels,
-    read_label_arrays,
-)
+from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
 from .members import combine_files
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
@@ -44,20 +38,17 @@ from .zarr import read_zarr
 
 __all__ = ["FORMATS", "load_predictions", "readable_files"]
 
-TABLE_READERS: dict[str, Callable[[Path], Table]] = {
+READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
+    ".npz": NpzArrays,
+    ".npy": lambda path: {"probs": read_npy(path)},
+    ".zarr": read_zarr,
+    ".pt": read_pt,
     ".parquet": read_arrow,
     ".feather": read_arrow,
     ".arrow": read_arrow,
     ".csv": read_csv,
     ".tsv": read_csv,
     ".jsonl": read_jsonl,
-}
-READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
-    ".npz": NpzArrays,
-    ".npy": lambda path: {"probs": read_npy(path)},
-    ".zarr": read_zarr,
-    ".pt": read_pt,
-    **TABLE_READERS,
 }
 FORMATS = tuple(READERS)
 _READ_WHOLE = ("y_true", "groups", "weights", "class_names")
@@ -229,15 +220,15 @@ def _matched_labels(labels: Any, found: Fields, first: str, notes: list[str]) ->
     path = Path(labels)
     if not path.exists():
         raise FileNotFoundError(f"there is no file of labels {str(path)!r}{look_alike(path)}")
-    if format_of(path) not in (*TABLE_READERS, ".npy", ".npz"):
-        raise ValueError(
-            f"labels are read from .npy, .npz and tables ({', '.join(TABLE_READERS)}); got "
-            f"{path.name!r}"
-        )
+    if format_of(path) not in FORMATS:
+        raise ValueError(f"labels are read from {', '.join(FORMATS)}; got {path.name!r}")
     with reading(path):
         check_regular(path)
-        if format_of(path) in TABLE_READERS:
-            labels = labels_of_table(TABLE_READERS[format_of(path)](path), found)
-        else:
-            labels = read_label_arrays(path)
-        return match_labels(labels, found, path.name, first, notes)
+        content = READERS[format_of(path)](path)
+        if isinstance(content, Table):
+            return match_labels(labels_of_table(content, found), found, path.name, first, notes)
+        values = content.get("probs" if format_of(path) == ".npy" else "y_true")
+        if values is None:
+            raise ValueError(f"{path.name} holds no labels (`y_true`)")
+        stored = Labels(np.asarray(values), content.get("ids"))
+        return match_labels(stored, found, path.name, first, notes)

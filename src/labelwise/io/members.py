@@ -113,7 +113,8 @@ def check_unique(owner: str, ids: np.ndarray) -> None:
 
 def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
     """The classes of ``part`` in the order of the first file that names any."""
-    wanted = whole.setdefault("class_names", part["class_names"])
+    whole.setdefault("class_names", part["class_names"])
+    wanted = whole["class_names"]
     differing = sorted(set(wanted) ^ set(part["class_names"]))
     if differing:
         raise ValueError(

@@ -320,7 +320,7 @@ class Predictions:
             return DirichletMixture(values, self.weights, class_names=names)
         options: dict[str, Any] = {"weights": self.weights, "factors": self.factors}
         options |= {"member_axis": 0, "class_names": names}
-        of_members: Any = MultiLabelEnsemble if self.multilabel else Ensemble
+        of_members = MultiLabelEnsemble if self.multilabel else Ensemble
         if self.kind == "logits":
             return of_members.from_logits(values, **options)
         if self.kind == "log_probs":
