@@ -69,7 +69,6 @@ def test_opening_a_file_is_short(npz: Path) -> None:
     assert changes_of_file(found) <= 10, found
 
 
-@pytest.mark.xfail(strict=True, reason="it is 79: blocks, predictions and packing call each other")
 def test_quantifying_a_file_is_short(npz: Path) -> None:
     found = calls(lambda: lw.quantify(npz, npz.with_name("u.npz")))
     assert changes_of_file(found) <= 50, found

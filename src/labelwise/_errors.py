@@ -23,16 +23,11 @@ PYTHON_FIXES: Mapping[str, str] = {
     ),
     "clip": "If that is rounding, clip it: {name}.clip(0, 1)",
     "columns": "To rename the classes, rename the columns first: df.columns = [...]",
-    "file_classes": "Use class_axis={axis}",
     "file_members": (
         "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0"
     ),
     "file_multilabel": "If labels may occur together, use multilabel=True",
-    "file_not_logits": "Read them as `probs`, without logits=True",
-    "file_percentages": "Percentages? Divide by 100, or use normalize=True",
-    "first_label": "Labels start at 1? Subtract 1, or give class_names=['1', …, '{last}']",
     "groups": "Pass the group of each case, `groups`",
-    "integers": "If 255 stands for 1, divide by 255, or use normalize=True",
     "label_wise": "Use strategy='label_wise'",
     "logits": "If these are logits, use {kind}.from_logits",
     "logits_or_labels": (
@@ -48,9 +43,7 @@ PYTHON_FIXES: Mapping[str, str] = {
     ),
     "more_cases": "Collect more, or lower `coverage`",
     "multiclass": "Use task='multiclass'",
-    "name_classes": (
-        "Leave it out of the file, or name the columns of the classes: class_names={names}"
-    ),
+    "name_classes": "Name the columns of the classes: class_names={names!r}.split(',')",
     "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else "
     "drop it: df.drop(columns={column!r}). "
     "If it is a class, give all names as `class_names`",
@@ -82,13 +75,7 @@ PYTHON_FIXES: Mapping[str, str] = {
     ),
     "same_classes": "Train them on the same class names",
     "same_index": "Give both the same index, or match them by position without it: .to_numpy()",
-    "saved_axes": "Saved as {saved}? Use member_axis={member} and class_axis={classes}",
-    "saved_classes": "Saved as {saved}? Use class_axis={classes}",
-    "saved_members": "Saved as {saved}? Use member_axis={member}",
-    "second_class": "If these are (M, N) probabilities of the second of two classes, give both "
-    "class names: "
-    "class_names=['no', 'yes']; for one member of labels that may occur together, use "
-    "multilabel=True",
+    "saved_members": "Saved as (N, M, K)? Use member_axis=1",
     "sigmoid_taken": "If labels may occur together, use lw.MultiLabelEnsemble(np.stack([model(x) "
     "for model in models])). If they are logits "
     "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",

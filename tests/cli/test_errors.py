@@ -138,46 +138,6 @@ ROWS: list[Row] = [
         ),
     ),
     (
-        "file_classes",
-        {"probs": np.full((2, 40, 4, 3), 0.25), "y_true": None},
-        load(),
-        (
-            "p.npz: `probs` of shape (2, 40, 4, 3) sum to 1 over axis 2, not over the last. Use "
-            "class_axis=2"
-        ),
-        QUANTIFY,
-        (
-            "p.npz: `probs` of shape (2, 40, 4, 3) sum to 1 over axis 2, not over the last. Use "
-            "--class-axis 2"
-        ),
-    ),
-    (
-        "file_percentages",
-        {"probs": 100 * SHARES},
-        load(),
-        (
-            "p.npz: `probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide "
-            "by 100, or use normalize=True"
-        ),
-        EVALUATE,
-        (
-            "p.npz: `probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide "
-            "by 100, or use --normalize"
-        ),
-    ),
-    (
-        "first_label",
-        {"y_true": Y + 1},
-        load(),
-        "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. "
-        "Labels start at 1? Subtract 1, or give class_names=['1', …, '4']",
-        EVALUATE,
-        (
-            "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. Labels "
-            "start at 1? Subtract 1, or give --class-names 1,…,4"
-        ),
-    ),
-    (
         "groups",
         {"class_names": NAMES},
         lambda: fit(groups=np.arange(40)).evaluate(POOL, Y),
@@ -188,20 +148,6 @@ ROWS: list[Row] = [
         ["sets", "evaluate", "p.npz", "--sets", "sets.npz"],
         "these sets were fitted with `groups`, so they are evaluated by group. "
         "Save the group of each case in the prediction file, as `groups`",
-    ),
-    (
-        "integers",
-        {"probs": np.full((3, 40, 4), 64, np.uint8)},
-        load(),
-        (
-            "p.npz: `probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, "
-            "or use normalize=True"
-        ),
-        EVALUATE,
-        (
-            "p.npz: `probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, "
-            "or use --normalize"
-        ),
     ),
     (
         "label_wise",
@@ -381,34 +327,6 @@ ROWS: list[Row] = [
         "(3, 40, 4). If labels may occur together, use --multilabel; else correct these rows",
     ),
     (
-        "saved_axes",
-        {"probs": SHARES.transpose(1, 2, 0)},
-        load(),
-        (
-            "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, "
-            "M)? Use member_axis=2 and class_axis=1"
-        ),
-        EVALUATE,
-        (
-            "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, "
-            "M)? Use --member-axis 2 and --class-axis 1"
-        ),
-    ),
-    (
-        "saved_classes",
-        {"probs": SHARES.transpose(0, 2, 1)},
-        load(),
-        (
-            "p.npz: `probs` has shape (3, 4, 40): axis 2 has 40, like `y_true`. Saved as (M, K, "
-            "N)? Use class_axis=1"
-        ),
-        EVALUATE,
-        (
-            "p.npz: `probs` has shape (3, 4, 40): axis 2 has 40, like `y_true`. Saved as (M, K, "
-            "N)? Use --class-axis 1"
-        ),
-    ),
-    (
         "saved_members",
         {"probs": SHARES.transpose(1, 0, 2)},
         load(),
@@ -421,22 +339,6 @@ ROWS: list[Row] = [
             "p.npz: `probs` has shape (40, 3, 4): axis 0 has 40, like `y_true`. Saved as (N, M, "
             "K)? Use --member-axis 1"
         ),
-    ),
-    (
-        "second_class",
-        {"probs": SHARES[..., 0], "y_true": None},
-        load(),
-        "p.npz: `probs` must have 3 axes (members, instances, classes); got shape (3, 40), and its "
-        "rows do not sum to 1. "
-        "If these are (M, N) probabilities of the second of two classes, give both class names: "
-        "class_names=['no', 'yes']; "
-        "for one member of labels that may occur together, use multilabel=True",
-        EVALUATE,
-        "p.npz: `probs` must have 3 axes (members, instances, classes); got shape (3, 40), and its "
-        "rows do not sum to 1. "
-        "If these are (M, N) probabilities of the second of two classes, give both class names: "
-        "--class-names no,yes; "
-        "for one member of labels that may occur together, use --multilabel",
     ),
 ]
 

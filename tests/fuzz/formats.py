@@ -202,8 +202,7 @@ FORMATS: dict[str, Format] = {
     "arrays": Format({"preds.npz": npz(**ARRAYS)}, read_predictions),
     "arrays alpha": Format({"preds.npz": npz(alpha=1 + PROBS[0], **ALPHA)}, read_predictions),
     "folder npy": Format(
-        {f"preds.d/model{k}.npy": npy(PROBS[k]) for k in range(3)}
-        | {"preds.d/labels.npy": npy(Y_TRUE)},
+        {f"preds.d/model{k}.npy": npy(PROBS[k]) for k in range(3)},
         read_predictions,
     ),
     "costs": Format({"costs.toml": COSTS}, read_costs),

@@ -55,13 +55,6 @@ def test_slices_in_any_order(
     np.testing.assert_array_equal(stored.y_true, np.arange(500) % 4)
 
 
-def test_labels_that_occur_together(tmp_path: Path, pa: Any, pq: Any) -> None:
-    y = RNG.integers(0, 2, (20, 4))
-    probs = RNG.random((2, 20, 4))
-    pq.write_table(table(pa, probs, y_true=pa.array(y.tolist())), tmp_path / "p.parquet")
-    np.testing.assert_array_equal(load_predictions(tmp_path / "p.parquet").y_true, y)
-
-
 def test_a_large_row_group_is_read_a_few_rows_at_a_time(tmp_path: Path, pa: Any, pq: Any) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(
@@ -69,7 +62,7 @@ def test_a_large_row_group_is_read_a_few_rows_at_a_time(tmp_path: Path, pa: Any,
     )  # 80 MB in one group
     code = (
         "import sys\nimport pyarrow as pa\nfrom labelwise.io import load_predictions\n"
-        "stored = load_predictions(sys.argv[1], memory=10**7)\n"
+        "stored = load_predictions(sys.argv[1])\n"
         "for start in (0, 1000, 60_000):\n    stored[start : start + 1000]\n"
         "print(pa.default_memory_pool().max_memory())"
     )
@@ -178,16 +171,3 @@ def test_text_in_views(tmp_path: Path, pa: Any) -> None:
     columns = {"id": pa.array(ids, pa.string_view()), "a": np.full(3, 0.5), "b": np.full(3, 0.5)}
     path = write_arrow(pa, tmp_path / "p.arrow", pa.table(columns))
     assert list(lw.load_predictions(path).ids) == ids
-
-
-def test_a_column_of_lists_with_another_name_is_taken(tmp_path: Path, pa: Any, pq: Any) -> None:
-    pq.write_table(pa.table({"scores": [[0.25, 0.75], [0.5, 0.5]]}), tmp_path / "p.parquet")
-    with pytest.warns(UserWarning, match="`scores` is the only column of lists and is taken for"):
-        assert load_predictions(tmp_path / "p.parquet").shape == (1, 2, 2)
-    pq.write_table(pa.table({"probs": [[0.25, 0.75, 0.5, 0.5]]}), tmp_path / "p.parquet")
-    message = "must say how many `members` the 4 numbers of `probs` belong to"
-    with pytest.raises(ValueError, match=message):
-        load_predictions(tmp_path / "p.parquet")
-    pq.write_table(pa.table({"probs": [[[0.25, 0.75]]]}), tmp_path / "p.parquet")
-    with pytest.raises(TypeError, match=r"must hold floating-point numbers; .* Lists of lists\?"):
-        load_predictions(tmp_path / "p.parquet")

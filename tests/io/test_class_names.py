@@ -25,9 +25,11 @@ def test_class_names_in_another_order_are_matched_by_name(tmp_path) -> None:
     assert [wanted[k] for k in p.true_class] == [NAMES[k] for k in Y]
     assert "classes matched by name, in the order that was given" in p.notes
     np.savez(tmp_path / "p.npz", probs=PROBS, y_true=Y, class_names=NAMES)
-    p = lw.load_predictions(tmp_path / "p.npz", class_names=wanted)
-    np.testing.assert_array_equal(p.probs, PROBS[..., [2, 0, 1]])
-    assert [wanted[k] for k in p.true_class] == [NAMES[k] for k in Y]
+    with pytest.raises(
+        lw.InputError, match="labels are positions, and whether 0 is 'cat' or 'eel'"
+    ):
+        lw.load_predictions(tmp_path / "p.npz", class_names=wanted)
+    np.savez(tmp_path / "p.npz", probs=PROBS, y_true=np.array(NAMES)[Y], class_names=NAMES)
     result = run("evaluate", tmp_path / "p.npz", "--class-names", "eel,cat,dog", "--json")
     assert json.loads(result.stdout)["accuracy"] == (PROBS.mean(0).argmax(-1) == Y).mean()
 
@@ -43,7 +45,7 @@ def test_class_names_in_another_order_on_disk(tmp_path, optional) -> None:
 def test_other_class_names_than_those_of_the_file_are_refused(tmp_path) -> None:
     with pytest.raises(
         ValueError,
-        match=r"the class name 'emu' is none of the file's: cat, dog, eel\. Give the same names",
+        match=r"the class name 'emu' is none of the file's: 'cat', 'dog', 'eel'\. Give",
     ):
         lw.load_predictions(save(tmp_path / "p.csv"), class_names=["cat", "dog", "emu"])
 
@@ -52,8 +54,8 @@ def test_labels_that_are_positions_in_one_of_two_orders_are_refused(tmp_path) ->
     with pytest.raises(
         ValueError,
         match=(
-            "labels are positions, and whether 0 is 'cat', as in the file, or 'eel', as in the "
-            "class names"
+            "labels are positions, and whether 0 is 'cat' or 'eel' cannot be known, because the "
+            "classes are in different orders"
         ),
     ):
         lw.load_predictions(save(tmp_path / "p.csv"), class_names=["eel", "cat", "dog"], labels=Y)
@@ -74,17 +76,17 @@ def test_class_names_of_positions_are_said(tmp_path) -> None:
         "--class-names",
         "cat,dog,eel",
         "--labels",
-        tmp_path / "y.txt",
+        tmp_path / "y.npy",
     )
     assert result.exit_code == 2
-    (tmp_path / "y.txt").write_text("\n".join(map(str, Y)))
+    np.save(tmp_path / "y.npy", Y)
     result = run(
         "evaluate",
         tmp_path / "p.npy",
         "--class-names",
         "cat,dog,eel",
         "--labels",
-        tmp_path / "y.txt",
+        tmp_path / "y.npy",
     )
     said = [
         "p.npy: 2 members × 6 cases × 3 classes",
@@ -124,22 +126,20 @@ def test_id2label_names_the_classes(content: Any, tmp_path) -> None:
         lw.load_predictions(tmp_path / "p.npy", class_names={0: "cat", 2: "dog"})
 
 
-def test_positions_in_the_file_are_said_in_its_order(tmp_path) -> None:
-    np.savez(tmp_path / "p.npz", probs=PROBS, y_true=Y, class_names=NAMES)
-    p = lw.load_predictions(tmp_path / "p.npz", class_names=["eel", "cat", "dog"])
-    assert "labels 0, 1, 2 = cat, dog, eel" in p.notes
-
-
-def test_names_that_are_positions_are_not_said(tmp_path) -> None:
-    np.savez(tmp_path / "p.npz", probs=PROBS, class_names=["0", "2", "1"])
-    p = lw.load_predictions(tmp_path / "p.npz", class_names=["0", "1", "2"])
-    assert p.notes == ()
+@pytest.mark.parametrize("name", ["p.csv", "p.npz"])
+def test_names_that_are_numbers_are_matched_by_name(name: str, tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=PROBS[:1], class_names=["0", "2", "1"])
+    rows = [",".join(map(repr, row)) for row in PROBS[0].tolist()]
+    (tmp_path / "p.csv").write_text("\n".join(["0,2,1", *rows]))
+    p = lw.load_predictions(tmp_path / name, class_names=["1", "0", "2"])
+    np.testing.assert_array_equal(p.probs, PROBS[:1][..., [2, 0, 1]])
+    assert p.notes == ("classes matched by name, in the order that was given",)
 
 
 def test_a_column_that_is_the_first_of_two_given_names_is_refused(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("id,ill\na,.25\nb,.5\n")
     with pytest.raises(
-        lw.InputError, match="column 'ill' would be the second of the classes 'ill' and 'healthy'"
+        lw.InputError, match="the class name 'healthy' is none of the file's: 'ill'"
     ):
         lw.load_predictions(tmp_path / "p.csv", class_names=["ill", "healthy"])
     with pytest.warns(UserWarning, match=r"the second of two classes \('healthy', 'ill'\)"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,11 +25,10 @@ def test_files_of_the_members_are_aligned_by_id_and_class(tmp_path, optional) ->
     np.testing.assert_array_equal(q.probs, PROBS)
 
 
-def test_a_folder_of_arrays_with_its_labels_stays_on_disk(tmp_path) -> None:
+def test_a_folder_of_arrays_stays_on_disk(tmp_path) -> None:
     for i in range(2):
         np.save(tmp_path / f"m{i}.npy", np.repeat(PROBS[i], 200_000, axis=0))
-    np.save(tmp_path / "labels.npy", np.repeat(Y, 200_000))
-    p = lw.load_predictions(tmp_path)
+    p = lw.load_predictions(tmp_path, labels=np.repeat(Y, 200_000))
     assert type(p.probs).__name__ == "OnDisk"
     assert (p.shape, p.dtype) == ((2, 1_200_000, 3), np.float64)
     np.testing.assert_array_equal(p[199_999:200_001].probs, PROBS[:, [0, 1]])
@@ -43,7 +41,7 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
         lw.load_predictions(tmp_path)
     np.save(tmp_path / "a.npy", PROBS[0])
     (tmp_path / "b.csv").write_text("a,b\n0.5,0.5\n")
-    with pytest.raises(ValueError, match=r"files of several formats \(\.csv, \.npy\)"):
+    with pytest.raises(ValueError, match=r"must be files of one format; got \.csv, \.npy"):
         lw.load_predictions(tmp_path)
     np.save(tmp_path / "c.npy", PROBS[0, 0])
     with pytest.raises(
@@ -52,9 +50,7 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
     ):
         lw.load_predictions([tmp_path / "a.npy", tmp_path / "c.npy"])
     (tmp_path / "d.npy").write_bytes(b"something else")
-    with pytest.raises(
-        ValueError, match=r"^d\.npy is not an array in \.npy format; cut short, or of another"
-    ):
+    with pytest.raises(ValueError, match=r"^d\.npy: the magic string is not correct"):
         lw.load_predictions([tmp_path / "a.npy", tmp_path / "d.npy"])
     with pytest.raises(ValueError, match="name at least one"):
         lw.load_predictions([])
@@ -139,16 +135,9 @@ def test_other_orders_of_repeated_ids_are_refused(tmp_path) -> None:
     (tmp_path / "m1.csv").write_text("patient_id,cat,dog\nb,.25,.75\na,.5,.5\na,.1,.9\n")
     with pytest.raises(
         ValueError,
-        match=r"m0\.csv and m1\.csv differ in column 'patient_id', first in row 1: 'a' and 'b'",
+        match=r"m0\.csv has repeated values in column 'patient_id', .* Add a column `id`",
     ):
         lw.load_predictions(tmp_path)
-
-
-def test_packed_files_have_the_same_format(tmp_path) -> None:
-    text = "id,cat,dog\na,.5,.5\nb,.25,.75\n"
-    (tmp_path / "m0.csv").write_text(text)
-    (tmp_path / "m1.csv.gz").write_bytes(gzip.compress(text.encode()))
-    assert lw.load_predictions(tmp_path).member_names == ("m0", "m1")
 
 
 def test_ids_are_text(tmp_path) -> None:
@@ -164,9 +153,7 @@ def test_repeated_ids_are_refused(text: str, tmp_path) -> None:
     for i in range(2):
         (tmp_path / f"m{i}.csv").write_text(text)
     for paths in ([tmp_path / "m0.csv"], [tmp_path / "m0.csv", tmp_path / "m1.csv"]):
-        with pytest.raises(
-            ValueError, match=r"m0\.csv: has the id 'a' more than once in column 'id'"
-        ):
+        with pytest.raises(ValueError, match=r"m0\.csv has the id 'a' more than once"):
             lw.load_predictions(paths)
     for i in range(2):
         np.savez(tmp_path / f"m{i}.npz", probs=PROBS[0], ids=["a", "b", "c", "a", "e", "f"])
@@ -186,34 +173,22 @@ def test_classes_with_numbers_for_names_are_aligned(tmp_path) -> None:
     assert p.probs.tolist() == [[[0.7, 0.2, 0.1]]] * 2
 
 
-def test_labels_that_are_positions_follow_the_classes_of_their_file(tmp_path) -> None:
-    (tmp_path / "m0.csv").write_text("id,cat,dog,eel\na,.7,.2,.1\nb,.1,.8,.1\n")
-    (tmp_path / "m1.csv").write_text("id,eel,dog,cat,label\na,.1,.2,.7,2\nb,.1,.8,.1,1\n")
-    assert lw.load_predictions(tmp_path).true_class.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("label", ["1", "dog"])
 def test_members_that_disagree_about_a_label_are_refused(label: str, tmp_path) -> None:
     (tmp_path / "m0.csv").write_text("id,cat,dog\na,.7,.3\nb,.1,.9\n")
     (tmp_path / "m1.csv").write_text("id,cat,dog,label\na,.7,.3,cat\nb,.1,.9,dog\n")
     (tmp_path / "m2.csv").write_text(f"id,cat,dog,label\na,.7,.3,{label}\nb,.1,.9,{label}\n")
     with pytest.raises(
-        ValueError, match=r"m1\.csv and m2\.csv disagree about the true label of case 'a'"
+        ValueError, match=r"m2\.csv disagrees with others about `y_true` of case 'a'"
     ):
         lw.load_predictions(tmp_path)
     rows = "model,id,cat,dog,label\nx,a,.7,.3,cat\nx,b,.1,.9,dog\ny,b,.1,.9,dog\ny,a,.7,.3,dog\n"
     (tmp_path / "long.csv").write_text(rows)
     with pytest.raises(
         ValueError,
-        match=r"member 'x' and long\.csv, member 'y' disagree about the true label of case 'a'",
+        match=r"member 'y' disagrees with others about `y_true` of case 'a'",
     ):
         lw.load_predictions(tmp_path / "long.csv")
-
-
-def test_a_name_and_a_position_are_the_same_label(tmp_path) -> None:
-    (tmp_path / "m0.csv").write_text("id,cat,dog,label\na,.7,.3,cat\nb,.1,.9,dog\n")
-    (tmp_path / "m1.csv").write_text("id,cat,dog,label\na,.7,.3,0\nb,.1,.9,1\n")
-    assert lw.load_predictions(tmp_path).true_class.tolist() == [0, 1]
 
 
 def test_images_are_reordered_with_their_ids(tmp_path) -> None:
@@ -239,4 +214,4 @@ def test_a_missing_file_is_not_taken_for_any_other_of_its_format(tmp_path) -> No
         (tmp_path / name).write_text("")
     assert look_alike(tmp_path / "nothere.csv") == ""
     assert look_alike(tmp_path / "model.csv").endswith("models.csv'?")
-    assert look_alike(tmp_path / "model1.csv").endswith("model1.npz'?")
+    assert look_alike(tmp_path / "model1.csv").endswith("models.csv'?")

@@ -100,7 +100,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
     for name in ("p.npz", "p.npy", "q.npz", "q.npy"):
         with pytest.raises(
             ValueError,
-            match=r"^[pq]\.np[yz].*(never read|not an array|not a readable)",
+            match=r"^[pq]\.np[yz].*(bjects? |magic string|not a readable)",
         ):
             load_predictions(tmp_path / name)
     assert not trap.exists()
@@ -148,7 +148,7 @@ def test_arrays_are_read_when_they_are_asked_for(tmp_path):
     arrays = NpzArrays(tmp_path / "p.npz")
     assert list(arrays) == ["probs", "other"]
     np.testing.assert_array_equal(arrays["probs"], PROBS)
-    with pytest.raises(ValueError, match="`other` holds Python objects, which are never read"):
+    with pytest.raises(ValueError, match="Object arrays cannot be loaded"):
         arrays["other"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.io.on_disk import OnDisk, flattened, stacked, take, viewed
+from labelwise.io.on_disk import OnDisk, changed, flattened, stacked, take, transposed
 
 X = np.random.default_rng(0).random((2, 5, 3, 4))
 
@@ -37,10 +37,9 @@ def test_slices_and_numbers() -> None:
 
 
 def test_axes_and_values_are_changed_when_they_are_read() -> None:
-    moved = viewed(on_disk(X), (5, 3, 1, 4, 2), X.dtype, (1, 2, -1, 3, 0))
-    check(moved, X.transpose(1, 2, 3, 0)[:, :, None])
-    turned = viewed(on_disk(X), X.shape, X.dtype, (0, 1, 2, 3), lambda block: block[..., ::-1])
-    check(turned, X[..., ::-1])
+    check(transposed(on_disk(X), (1, 2, 3, 0)), X.transpose(1, 2, 3, 0))
+    check(changed(on_disk(X), lambda block: block[..., ::-1], X.dtype), X[..., ::-1])
+    assert type(changed(X, np.negative, X.dtype)) is np.ndarray
 
 
 def test_several_files_are_one_array() -> None:

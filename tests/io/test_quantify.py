@@ -179,11 +179,11 @@ def test_blocks_that_vanish_while_they_are_packed_are_computed_again(tmp_path, m
     quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
     packed = []
 
-    def pack(target, blocks, extra) -> None:
+    def pack(target, blocks, extra) -> dict[str, float]:
         packed.append(target)
         if len(packed) == 1:
             shutil.rmtree(blocks.folder)
-        original(target, blocks, extra)
+        return original(target, blocks, extra)
 
     original = module.pack
     monkeypatch.setattr(module, "pack", pack)
@@ -401,13 +401,10 @@ def test_wrong_use_has_its_sentence(source, target, options, sentence: str, tmp_
 def test_parquet_must_say_how_many_members(tmp_path, optional) -> None:
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     pq.write_table(pa.table({"probs": [[0.5, 0.5, 0.1, 0.9]]}), tmp_path / "in.parquet")
-    with pytest.raises(ValueError, match="how many `members`"):
+    with pytest.raises(ValueError, match="must sum to 1"):
         quantify(tmp_path / "in.parquet", tmp_path / "out.npz")
     pq.write_table(pa.table({"probs": [[0.5, 0.5]]}), tmp_path / "in.parquet")
     assert quantify(tmp_path / "in.parquet", tmp_path / "out.npz").shape == (1, 1, 2)
-    pq.write_table(pa.table({"probs": [0.5]}), tmp_path / "in.parquet")
-    with pytest.raises(TypeError, match="lists of numbers"):
-        quantify(tmp_path / "in.parquet", tmp_path / "out.npz")
 
 
 @pytest.mark.parametrize("n", [500, 50_000])  # checked at once, and in the pass that computes
@@ -423,23 +420,19 @@ def test_a_value_that_is_no_probability_is_named_with_its_rows(n: int, tmp_path)
 
 
 def test_every_loss_has_columns_of_its_own(tmp_path) -> None:
-    """Names say the sign of a number, and no address of a function; two functions without a name
-    are numbered.
-    """
+    """Names say the sign of a number, and no address of a function."""
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
     save_predictions(tmp_path / "p.npz", probs=probs)
     losses = [
         lw.BetaLoss(-0.5, 0.5),
         lw.BetaLoss(0.5, 0.5),
         lw.CustomLoss(lambda f, y: (1 - f) ** 2 if y else f**2),
-        lw.CustomLoss(lambda f, y: 2 * (1 - f) ** 2 if y else 2 * f**2),
     ]
     found = quantify(tmp_path / "p.npz", tmp_path / "u.npz", losses=losses)
     names = [
         "BetaLoss_a_minus0_5_b_0_5",
         "BetaLoss_a_0_5_b_0_5",
         "CustomLoss_lambda",
-        "CustomLoss_lambda_2",
     ]
     assert list(found.means) == names
     stored = np.load(tmp_path / "u.npz")
@@ -447,3 +440,6 @@ def test_every_loss_has_columns_of_its_own(tmp_path) -> None:
         np.testing.assert_allclose(
             stored[f"{name}_total"], lw.decompose(lw.Ensemble(probs), loss).total
         )
+    other = lw.CustomLoss(lambda f, y: 2 * (1 - f) ** 2 if y else 2 * f**2)
+    with pytest.raises(ValueError, match="two different losses are called 'CustomLoss_lambda'"):
+        quantify(tmp_path / "p.npz", tmp_path / "u.npz", losses=[*losses, other])

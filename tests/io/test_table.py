@@ -20,7 +20,7 @@ def test_missing_numbers_are_named_and_no_class_is_dropped(tmp_path) -> None:
     )
     with pytest.raises(
         ValueError,
-        match=r"p\.jsonl: line 1 does not hold what others do: 'cat' must be a number; it has none",
+        match=r"p\.jsonl: row 1 of column 'cat' must be a number; got ''",
     ):
         lw.load_predictions(tmp_path / "p.jsonl")
 
@@ -42,8 +42,8 @@ def test_whole_numbers_are_classes_too(suffix: str, tmp_path, optional) -> None:
     assert (p.class_names, p.ids.tolist()) == (("cat", "dog", "eel"), [7, 3, 5])
     np.testing.assert_array_equal(p.distribution().probs, np.eye(3)[None])
     assert p.notes == (
-        "`image_id` is the id of each case",
-        "not read, because by name it is no class: `fold`",
+        "rows matched by `image_id`",
+        "not read: 'fold'",
     )
     both = table.assign(cat=[0.5, 0, 0], dog=[0.5, 1.0, 0.0])
     (both.to_parquet if suffix == ".parquet" else both.to_feather)(tmp_path / f"p{suffix}")

@@ -157,24 +157,6 @@ def test_nothing_is_unpickled(tmp_path: Path, zarr: Any) -> None:
     assert not trap.exists()
 
 
-def test_a_chunk_must_fit_in_the_memory_that_is_allowed(tmp_path: Path, zarr: Any) -> None:
-    path = write(
-        zarr,
-        tmp_path / "p.zarr",
-        values=np.zeros((1, 3_000_000, 2), "f4"),
-        chunks=(1, 3_000_000, 2),
-    )
-    load_predictions(path, memory=10**8)
-    with pytest.raises(
-        ValueError,
-        match=(
-            r"a chunk of `probs` takes 24,000,000 bytes, where 16,777,216 are allowed; .* allow "
-            r"more memory"
-        ),
-    ):
-        load_predictions(path, memory=10**6)
-
-
 @pytest.mark.parametrize("version", [2, 3])
 def test_damaged_metadata_give_one_sentence(tmp_path: Path, zarr: Any, version: int) -> None:
     path = write(zarr, tmp_path / "p.zarr", version)

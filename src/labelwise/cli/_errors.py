@@ -20,16 +20,11 @@ OPTION_FIXES: Mapping[str, str] = {
     "class_names": "Use --class-names",
     "class_names_or_costs": "Use --class-names",
     "clip": "If that is rounding, clip it before it is saved: {name}.clip(0, 1)",
-    "file_classes": "Use --class-axis {axis}",
     "file_members": (
         "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
     ),
-    "file_percentages": "Percentages? Divide by 100, or use --normalize",
     "file_multilabel": "If labels may occur together, use --multilabel",
-    "file_not_logits": "Leave out --logits",
-    "first_label": "Labels start at 1? Subtract 1, or give --class-names 1,…,{last}",
     "groups": "Save the group of each case in the prediction file, as `groups`",
-    "integers": "If 255 stands for 1, divide by 255, or use --normalize",
     "label_wise": "Use --strategy label_wise",
     "logits": "If these are logits, use --logits",
     "logits_or_labels": (
@@ -43,9 +38,7 @@ OPTION_FIXES: Mapping[str, str] = {
     ),
     "more_cases": "Collect more, or lower --coverage",
     "multiclass": "Use --task multiclass",
-    "name_classes": (
-        "Leave it out of the file, or name the columns of the classes: --class-names {names:option}"
-    ),
+    "name_classes": "Name the columns of the classes: --class-names {names!r}",
     "normalize": "If that is rounding, use --normalize; if a class is left out, add it",
     "not_alpha": "Save them as `probs`",
     "not_logits": "Leave out --logits",
@@ -59,12 +52,7 @@ OPTION_FIXES: Mapping[str, str] = {
     "suffices: that guarantees coverage of the pool, not of each class in it",
     "positions": "If these are positions 0 … {last}, save the names instead",
     "rows_together": "If labels may occur together, use --multilabel; else correct these rows",
-    "saved_axes": "Saved as {saved}? Use --member-axis {member} and --class-axis {classes}",
-    "saved_classes": "Saved as {saved}? Use --class-axis {classes}",
-    "saved_members": "Saved as {saved}? Use --member-axis {member}",
-    "second_class": "If these are (M, N) probabilities of the second of two classes, give both "
-    "class names: "
-    "--class-names no,yes; for one member of labels that may occur together, use --multilabel",
+    "saved_members": "Saved as (N, M, K)? Use --member-axis 1",
 }
 
 

@@ -111,8 +111,7 @@ def _input_options() -> dict[str, Decorator]:
             "--labels",
             type=InputPath(),
             help=(
-                "True labels (.npy, .npz, .txt or a table), matched by id; by number if they have "
-                "none."
+                "True labels (.npy, .npz or a table), matched by id; by number if they have none."
             ),
         ),
         "member_axis": click.option(

@@ -5,8 +5,7 @@ A table has a column of numbers for each class, or one column with a list of all
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +38,12 @@ class _Parquet:
 
     def batches(self, names: Sequence[str], row: int, size: int) -> Iterator[Any]:
         """The rows from ``row`` on, at most ``size`` at a time."""
-        for group in range(self._file.num_row_groups):
-            rows = self._file.metadata.row_group(group).num_rows
-            if row < rows:
-                options = {"columns": list(names), "use_threads": False}
-                for batch in self._file.iter_batches(size, row_groups=[group], **options):
-                    yield batch.slice(row)
-                    row = max(row - len(batch), 0)
-            else:
-                row -= rows
+        groups = list(range(self._file.num_row_groups))
+        while groups and row >= self._file.metadata.row_group(groups[0]).num_rows:
+            row -= self._file.metadata.row_group(groups.pop(0)).num_rows
+        for batch in self._file.iter_batches(size, groups, names, use_threads=False):
+            yield batch.slice(row)
+            row = max(row - len(batch), 0)
 
 
 class _Arrow:
@@ -71,7 +67,7 @@ def read_arrow(path: Path) -> Table:
     file = _Parquet(path) if path.suffix.lower() == ".parquet" else _Arrow(path)
     types = {field.name: field.type for field in file.schema}
     numeric = frozenset(name for name, kind in types.items() if _number(kind) is not None)
-    listed = _find_lists(path, types, numeric)
+    listed = next((name for name in KINDS if name in types and _is_list(types[name])), None)
 
     def read_column(name: str) -> np.ndarray:
         with reading(path):
@@ -84,7 +80,7 @@ def read_arrow(path: Path) -> Table:
     lists: dict[str, Any] = {}
     if listed is not None:
         metadata = {key.decode(): x.decode() for key, x in (file.schema.metadata or {}).items()}
-        lists["kind"] = listed if listed in KINDS else "probs"
+        lists["kind"] = listed
         lists["listed"] = _read_lists(path, file, listed, metadata.get("members"))
         if metadata.get("class_names"):
             lists["class_names"] = tuple(metadata["class_names"].split("\n"))
@@ -92,40 +88,15 @@ def read_arrow(path: Path) -> Table:
     return Table(path.name, file.rows, names, numeric, read_column, read_numbers, **lists)
 
 
-def _find_lists(path: Path, types: dict[str, Any], numeric: Collection[str]) -> str | None:
-    """The column that holds all numbers of a row as a list, if there is one."""
-    lists = [name for name, kind in types.items() if _is_list(kind) and name != "y_true"]
-    for name in lists:
-        if name in KINDS:
-            return name
-    if not lists or {*numeric} - {"y_true"}:
-        return None
-    warnings.warn(
-        f"{path.name}: `{lists[0]}` is the only column of lists and is taken for `probs`",
-        stacklevel=4,
-    )
-    return lists[0]
-
-
 def _read_lists(path: Path, file: Any, name: str, members: str | None) -> OnDisk:
     """A column with all M · K numbers of a case as a list; ``members`` says what M is."""
     kind = file.schema.field(name).type
     dtype = _number(kind.value_type)
     if dtype is None:
-        hint = ""
-        if _is_list(kind.value_type):
-            hint = (
-                ". Lists of lists? Store a column for each class, or the M · K numbers of a row as "
-                f"one list in `{name}`"
-            )
-        raise TypeError(f"column `{name}` must hold floating-point numbers; got {kind}{hint}")
+        raise TypeError(f"column `{name}` must hold floating-point numbers; got {kind}")
     first = next(file.batches([name], 0, 1), None)
     width = 0 if first is None else len(first.column(0).flatten())
     rows = _Rows(file, [name], width, dtype)
-    if members is None and name not in KINDS[1:]:  # probabilities: their sums count the members
-        sums = rows.read(0, min(8, file.rows)).sum(axis=-1)
-        if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
-            members = "not said"
     if members is None:
         return rows.on_disk(path)
     if not members.isdigit() or int(members) < 1 or width % int(members):
@@ -216,8 +187,7 @@ def _number(kind: Any) -> np.dtype[Any] | None:
 def _is_list(kind: Any) -> bool:
     import pyarrow as pa
 
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(test(kind) for test in tests)
+    return isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
 
 
 def _small_column(name: str, column: Any) -> np.ndarray:
@@ -228,8 +198,6 @@ def _small_column(name: str, column: Any) -> np.ndarray:
     _check_none_missing(name, column)
     if _number(kind) is not None:
         return np.asarray(column.to_numpy())
-    if _is_list(kind) and name == "y_true":
-        return np.asarray(column.to_pylist())
     text = ("string", "large_string", "string_view")
     if str(kind) not in text and not pa.types.is_dictionary(kind):
         raise TypeError(f"column `{name}` must hold texts or whole numbers; got {kind}")

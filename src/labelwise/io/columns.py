@@ -5,10 +5,8 @@ apart. Ids are found in `ids`.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -22,20 +20,14 @@ from .._column_words import (
 from .._errors import InputError
 from .._frames import repeated
 from .._suggestions import listed
-from .table import Table, sums_to_one
+from .predictions import KINDS
+from .table import Table
 
-__all__ = ["Columns", "find_columns"]
+__all__ = ["Columns", "find_columns", "order_classes"]
 
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
-_PREFIX = re.compile(r"(prob|logit|log_prob|alpha|evidence)s?[._:](.+)", re.IGNORECASE)
-_KINDS = {
-    "prob": "probs",
-    "logit": "logits",
-    "log_prob": "log_probs",
-    "alpha": "alpha",
-    "evidence": "evidence",
-}
-_MANY_CLASSES = 50  # of more, only one column is tried to be left out, because pairs are many
+_PREFIXES = {kind: re.compile(rf"{kind.rstrip('s')}s?[._:](.+)", re.IGNORECASE) for kind in KINDS}
+_SAMPLE = 1000  # rows that show whether probabilities sum to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +42,8 @@ class Columns:
     groups: str | None = None
     members: Sequence[str] = ()
     """Columns that are called like members."""
+    further: Sequence[str] = ()
+    """Columns that belong to the member if ids are repeated within it, such as its prompt."""
 
     @property
     def taken(self) -> set[str | None]:
@@ -57,142 +51,94 @@ class Columns:
         return {*self.classes, self.labels, self.groups, *self.members}
 
 
-class Pasted(list[str]):
-    """Class names in the words of a fix, to be pasted into Python or, as ``{names:option}``, into a
-    shell.
-
-    >>> names = Pasted(["cat", "big dog"])
-    >>> print(f"{names} {names:option}")
-    ['cat', 'big dog'] 'cat,big dog'
-    """
-
-    def __format__(self, spec: str) -> str:
-        stripped = [name.strip() for name in self]
-        return shlex.quote(",".join(stripped)) if spec == "option" else repr(stripped)
-
-
-def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: bool) -> Columns:
-    """The classes, labels, groups and members of one table.
-
-    Parameters
-    ----------
-    table : Table
-        As its reader opened it.
-    class_names : sequence of str, optional
-        Those that the user gave; columns with these names are the classes.
-    exclusive : bool
-        Whether the classes are said to exclude each other and to be probabilities, so that rows of
-        them sum to 1.
+def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
+    """The classes, labels, groups and members of one table; columns with the ``class_names`` that
+    the user gave are the classes.
     """
     twice = repeated(table.names)
     if twice is not None:
         raise ValueError(
             f"{table.file} has two columns called {twice!r}; which of them is meant cannot be known"
         )
+    kind, classes, names = table.kind, list[str](), table.class_names
     if table.listed is None:
-        kind, classes, names = _find_classes(table, class_names, exclusive)
-    else:
-        kind, classes, names = table.kind, [], table.class_names
+        kind, classes, names = _find_classes(table, class_names)
     others = [name for name in table.names if name not in classes]
     labels = next(iter(columns_called(others, "y_true")), None)
     groups = next(iter(columns_called(others, "groups")), None)
-    return Columns(kind, classes, names, labels, groups, columns_called(others, "member"))
+    members, further = columns_called(others, "member"), columns_called(others, "further")
+    return Columns(kind, classes, names, labels, groups, members, further)
 
 
 def _find_classes(
-    table: Table, class_names: Sequence[str] | None, exclusive: bool
+    table: Table, class_names: Sequence[str] | None
 ) -> tuple[str, list[str], tuple[str, ...] | None]:
     """The kind of the numbers, their columns, and the names of the classes."""
-    plain, suspects = [], []
-    for name in table.names:
-        if name in table.numeric and word_of(name) not in CERTAIN:
-            suspicious = may_be_no_class(name, whole=True)
-            if suspicious and (is_called_measurement(name) or table.is_whole(name)):
-                suspects.append(name)
-            else:
-                plain.append(name)
-
-    marked = {name: match for name in plain if (match := _PREFIX.fullmatch(name.strip()))}
-    kinds = {_KINDS[match[1].lower()] for match in marked.values()}
-    named = tuple(match[2] for match in marked.values())
-    whole_table = len(marked) == len(plain) or set(named) == set(class_names or ())
-    # "alpha_thalassemia" by itself is a class
-    if len(kinds) == 1 and whole_table and (len(marked) > 1 or not kinds & {"alpha", "evidence"}):
-        return kinds.pop(), list(marked), named
-
-    classes = _choose_classes(table, plain, suspects, class_names, exclusive)
+    numbers = {name.strip(): name for name in table.names if name in table.numeric}
+    if class_names is not None and set(class_names) <= set(numbers):
+        chosen = [name for name in numbers if name in class_names]
+        return table.kind, [numbers[name] for name in chosen], tuple(chosen)
+    classes = [name for name in numbers.values() if not _is_no_class(table, name)]
     if not classes:
-        there = ", ".join(map(repr, table.names[:8])) or "none"
         raise ValueError(
-            f"{table.file} must have a column of numbers for each class; it has {there}"
+            f"{table.file} must have a column of numbers for each class; it has "
+            f"{listed(table.names, 8) or 'none'}"
         )
-    if len(classes) == 1 and classes[0] in _KINDS.values():
-        raise TypeError(
-            f"{table.file}: column {classes[0]!r} must hold lists of numbers; a table has a column "
-            "for each class instead, with its name"
-        )
-    unmarked = [name for name in classes if name not in marked]
-    if len(marked) > 1 and unmarked and not sums_to_one(table.sample(classes)):
-        raise InputError(
-            f"column {next(iter(marked))!r} says that it holds {' or '.join(sorted(kinds))}, "
-            f"and column {unmarked[0]!r} does not",
-            fix="name_classes",
-            where=table.file,
-            names=Pasted(named),
-        )
-    stripped = tuple(name.strip() for name in classes)
-    return table.kind, classes, stripped if table.named else None
+    for kind, prefix in _PREFIXES.items():
+        marked = [prefix.fullmatch(name.strip()) for name in classes]
+        if all(marked) and len(marked) > 1:
+            return kind, classes, tuple(match[1] for match in marked if match)
+    _check_sums(table, classes, list(numbers.values()))
+    return table.kind, *order_classes(classes)
 
 
-def _choose_classes(
-    table: Table,
-    plain: list[str],
-    suspects: list[str],
-    class_names: Sequence[str] | None,
-    exclusive: bool,
-) -> list[str]:
-    """Which columns of numbers are the classes: those that the user names, or those whose rows sum
-    to 1. ``suspects`` may be no classes, by their names.
+def _is_no_class(table: Table, name: str) -> bool:
+    """Whether a column of numbers is an id, a label, or beside the classes, by its name; whole
+    numbers tell a class called "target" from labels.
     """
-    by_name = {name.strip(): name for name in [*plain, *suspects]}
-    if class_names is not None and set(class_names) <= set(by_name):
-        wanted = {by_name[name] for name in class_names}
-        return [name for name in table.names if name in wanted]
-    if not plain:  # a score or confidence by itself is that of one class
-        return [name for name in suspects if not table.is_whole(name)][:1]
-    if not exclusive:
-        return plain
-    if len(plain) == 1:  # the probability of one class: a confidence beside it may be 1 minus that
-        suspects = [name for name in suspects if not is_called_measurement(name)]
-    for further in [[], *([name] for name in suspects), suspects]:
-        tried = {*plain, *further}
-        columns = [name for name in table.names if name in tried]
-        if sums_to_one(table.sample(columns)):
-            return columns
-    _check_no_odd_column(table, plain)
-    return plain
+    if word_of(name) in CERTAIN or is_called_measurement(name):
+        return True
+    return may_be_no_class(name, whole=True) and table.is_whole(name)
 
 
-def _check_no_odd_column(table: Table, names: list[str]) -> None:
-    """Refuse columns without which rows sum to 1: all that leave the range from 0 to 1, and at most
-    two others.
+def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> None:
+    """Refuse classes that the rows contradict: probabilities sum to 1 only with a column that is
+    called like something else, or only without one that is taken for a class.
     """
-    values = table.sample(names)
-    in_range = np.all((values >= 0) & (values <= 1), axis=0)  # not NaN either
-    inside = np.flatnonzero(in_range).tolist()
-    for number in range(3 if len(inside) <= _MANY_CLASSES else 2):
-        for left_out in combinations(inside, number):
-            classes = [k for k in inside if k not in left_out]
-            if len(classes) < 2 or not sums_to_one(values[:, classes]):
-                continue
-            odd = [name for k, name in enumerate(names) if k not in classes]
-            several = len(odd) > 1
-            # rows sum to 1 with and without a column of zeros, which is hardly a class
-            offered = [names[k] for k in classes if values[:, k].any()]
+    sums = np.sum(table.numbers(classes)[:_SAMPLE], axis=-1)
+    if len(sums) < 2 or _are_one(sums):
+        return
+    for name in numbers:
+        # beside the probability of one class, a confidence may be that of the other
+        if word_of(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
+            continue
+        try:
+            column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]
+        except ValueError:  # with missing values: no class
+            continue
+        where = "without" if name in classes else "with"
+        if _are_one(sums - column if name in classes else sums + column):
+            names = [other for other in numbers if (other in classes) != (other == name)]
             raise InputError(
-                f"column{'s' if several else ''} {listed(odd)} cannot be a class: rows sum to 1 "
-                f"without {'them' if several else 'it'}, and not with",
+                f"rows sum to 1 only {where} column {name!r}, so that its name misleads",
                 fix="name_classes",
                 where=table.file,
-                names=Pasted(offered),
+                names=",".join(names),
             )
+
+
+def _are_one(sums: np.ndarray) -> bool:
+    return np.allclose(sums, 1, rtol=0, atol=0.02)
+
+
+def order_classes(columns: Sequence[str]) -> tuple[list[str], tuple[str, ...] | None]:
+    """The columns of the classes in their order, and the names of the classes. Columns called 0, 1,
+    … are positions: they are put in order, and name nothing.
+
+    >>> order_classes(["2", "0", "1"]), order_classes(["dog", "cat"])
+    ((['0', '1', '2'], None), (['dog', 'cat'], ('dog', 'cat')))
+    """
+    names = [column.strip() for column in columns]
+    if set(names) == set(map(str, range(len(names)))):
+        return sorted(columns, key=int), None
+    return list(columns), tuple(names)

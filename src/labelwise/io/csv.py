@@ -6,60 +6,35 @@ from __future__ import annotations
 
 import csv
 import io
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._column_words import may_be_no_class
-from .files import open_text_file
 from .table import Table, text_array
 
-__all__ = ["cell", "csv_text", "read_csv"]
+__all__ = ["cell", "csv_text", "read_csv", "table_of_texts"]
 
-LARGEST = 1 << 30
-"""Bytes of a table; more are better kept as .npy or .parquet."""
 _ROWS_AT_ONCE = 4096
-_ROWS_THAT_TELL = 100  # whether the first one is a header
-_MISSING = ("", "na", "n/a", "null", "none", "-", "?")
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def read_csv(path: Path) -> Table:
-    """A table with commas, semicolons or tabs between its cells, with or without a byte order mark
-    or a header.
+    """A table with commas, semicolons or tabs between its cells, with or without a byte order
+    mark.
     """
-    with open_text_file(path, LARGEST) as file:
-        start = file.peek(1 << 16)
-        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(
-                f"{path.name} is text in UTF-16; save it as UTF-8 (in Excel: CSV UTF-8)"
-            )
-        first_line = start.split(b"\n")[0]
+    with path.open("rb") as file:
+        first_line = file.peek(1 << 16).split(b"\n")[0]
         delimiter = max("\t;,", key=lambda sign: first_line.count(sign.encode()))
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         # strict: a quote that is never closed must not swallow the rows after it
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
-        try:
-            return _read_rows(path.name, reader, delimiter)
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path.name}: not a text file in UTF-8 ({error.reason}); in Excel, save it as CSV "
-                "UTF-8"
-            ) from error
-        except csv.Error as error:
-            at_end = "end of data" in str(error)
-            place = "" if at_end else f" near line {reader.line_num}"
-            open_quote = at_end or "expected after" in str(error)
-            hint = '; is a quote (") not closed?' if open_quote else ""
-            raise ValueError(
-                f"{path.name} is not a readable table{place}: {error}{hint}"
-            ) from error
+        return _read_rows(path.name, csv.reader(text, delimiter=delimiter, strict=True), delimiter)
 
 
 def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
@@ -68,25 +43,22 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
     names = next(rows, None)
     if names is None:
         raise ValueError(f"{file} is empty: it has no header")
-    first_rows = list(islice(rows, _ROWS_THAT_TELL))
-    has_header = _is_header(file, names, first_rows)
-    if not has_header:
-        first_rows.insert(0, names)
-        names = [str(k) for k in range(len(names))]
-        warnings.warn(
-            f"{file} has no header; its {len(names)} columns are taken for the classes 0 … "
-            f"{names[-1]}",
-            stacklevel=4,
-        )
+    checked = _checked_rows(file, rows, len(names), delimiter)
+    first = list(islice(checked, _ROWS_AT_ONCE))
+    _check_header(file, names, first)
+    return table_of_texts(file, names, chain(first, checked))
+
+
+def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """The table of rows that have a text for each column; ``file`` is its name for messages."""
     in_order = [_Column(name) for name in names]
-    checked = _checked_rows(file, chain(first_rows, rows), len(names), delimiter)
-    n = 0
-    while chunk := list(islice(checked, _ROWS_AT_ONCE)):
-        for column, cells in zip(in_order, zip(*chunk, strict=True), strict=True):
-            column.extend(cells, n)
+    n, rows = 0, iter(rows)
+    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
         n += len(chunk)
+        for column, cells in zip(in_order, zip(*chunk, strict=True), strict=True):
+            column.extend(cells)
     if not n:
-        raise ValueError(f"{file} has no rows below its header")
+        raise ValueError(f"{file} has no rows of predictions")
     columns = dict(zip(names, in_order, strict=True))
 
     def read_column(name: str) -> np.ndarray:
@@ -97,16 +69,19 @@ def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
 
     def read_numbers(wanted: Sequence[str]) -> np.ndarray:
         for name in wanted:
-            found = columns[name].not_a_number
-            if found is not None:
-                row, text = found
+            first_text = columns[name].first_text
+            if first_text is not None:
+                row, text = first_text
                 raise ValueError(
                     f"{file}: row {row + 1} of column {name!r} must be a number; got {text[:50]!r}"
                 )
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
-    numeric = frozenset(name for name, column in columns.items() if column.is_numeric)
-    return Table(file, n, tuple(names), numeric, read_column, read_numbers, named=has_header)
+    numeric = set()
+    for name, column in columns.items():
+        if column.n_numbers >= max(column.n_texts, 1):
+            numeric.add(name)
+    return Table(file, n, tuple(names), frozenset(numeric), read_column, read_numbers)
 
 
 class _Column:
@@ -114,64 +89,45 @@ class _Column:
 
     def __init__(self, name: str) -> None:
         self._may_be_class = not may_be_no_class(name, whole=True)
-        self._n_numbers = self._n_texts = 0
+        self.rows = self.n_numbers = self.n_texts = 0
         self.numbers: list[np.ndarray] = []
         self.texts: list[str] | None = []
         """``None`` for probabilities, whose text would take far more memory."""
-        self.not_a_number: tuple[int, str] | None = None
-        """The first cell that is missing or text: its row, and what it holds."""
+        self.first_text: tuple[int, str] | None = None
+        """The first cell that is no number: its row, and what it holds."""
 
-    @property
-    def is_numeric(self) -> bool:
-        return self._n_numbers >= max(self._n_texts, 1)
-
-    def extend(self, cells: Sequence[str], row: int) -> None:
-        """Add cells, of which the first is in this row."""
+    def extend(self, cells: Sequence[str]) -> None:
+        try:
+            numbers = np.array(cells, np.float64)
+        except ValueError:  # decimal commas, missing values, or text
+            numbers = np.array([_number(text) for text in cells])
+        for i in np.flatnonzero(np.isnan(numbers)).tolist():
+            self.first_text = self.first_text or (self.rows + i, cells[i])
+            self.n_numbers -= 1
+            self.n_texts += bool(cells[i].strip())  # an empty cell is missing
+        self.n_numbers += len(cells)
+        self.rows += len(cells)
+        self.numbers.append(numbers)
         if self.texts is not None:
             self.texts.extend(cells)
-        if self._n_texts and not self._n_numbers:  # thousands of rows have shown that it is text
-            self._n_texts += len(cells)
-            return
-        others: list[int] = []
-        try:
-            values = np.fromiter(map(float, cells), np.float64, len(cells))
-        except ValueError:  # decimal commas, missing values, or text, which becomes NaN
-            found = [_number(text) for text in cells]
-            others = [i for i, value in enumerate(found) if value is None]
-            values = np.array(found, dtype=np.float64)
-        self.numbers.append(values)
-        self._n_numbers += len(cells) - len(others)
-        self._n_texts += sum(cells[i].strip().lower() not in _MISSING for i in others)
-        if others and self.not_a_number is None:
-            self.not_a_number = row + others[0], cells[others[0]]
-        if self._may_be_class and self._n_texts == 0 and np.any(values > np.floor(values)):
+        if self._may_be_class and self.first_text is None and np.any(numbers % 1):
             self.texts = None
 
 
-def _is_header(file: str, first: list[str], following: list[list[str]]) -> bool:
-    """Whether the first row names the columns. Numbers do so only if they are whole and different,
-    as in `0,1,2`.
-    """
-    numbers = [_number(cell) for cell in first]
-    if None in numbers:
-        fractions = [x for x in numbers if x is not None and x % 1 != 0]
-        if 2 * len(fractions) >= len(first):
-            raise ValueError(
-                f"{file}: the first row must name the columns; it holds numbers: "
-                f"{', '.join(map(repr, first[:4]))}. Add a header, such as id,cat,dog"
-            )
-        return True
-    different = len(set(numbers)) == len(first) > 1
-    if not different or not all(cell.strip().isdigit() for cell in first):
-        return False
-    cells = {cell.strip() for row in following for cell in row}
-    if set(numbers) == {0, 1} and cells & {"0", "1"}:
+def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:
+    """Refuse a first row that may be a case: numbers are names only if they are whole."""
+    numbers = [name for name in names if not isnan(_number(name))]
+    whole = [name for name in numbers if name.strip().isdigit()]
+    ambiguous = len(whole) < len(numbers)  # 0.5, or 1.0
+    if len(whole) == len(names):
+        positions = set(map(int, names)) == set(range(len(names)))
+        whole_rows = any(all(cell.strip().isdigit() for cell in row) for row in following)
+        ambiguous |= whole_rows and (len(names) == 2 or not positions)
+    if ambiguous:
         raise ValueError(
-            f"{file}: its first row, {','.join(first)}, may be a header or a case. Add a "
-            "header with the class names, such as cat,dog"
+            f"{file}: the first row must name the columns; it holds numbers: "
+            f"{', '.join(map(repr, names[:4]))}. Add a header, such as id,cat,dog"
         )
-    counted = [*range(len(first))], [*range(1, len(first) + 1)]
-    return sorted(map(int, first)) in counted or not all(map(str.isdigit, cells))
 
 
 def _checked_rows(
@@ -184,7 +140,8 @@ def _checked_rows(
                 f"{file}: row {i + 1} has {len(row)} cells where the header has {width}; cut short?"
             )
         for text in row:
-            if "\n" in text and _holds_a_row(text, width, delimiter):
+            lines = text.split("\n")
+            if len(lines) > 1 and any(line.count(delimiter) >= width - 1 for line in lines):
                 raise ValueError(
                     f"{file}: a cell of row {i + 1} holds whole rows: {text[:50]!r}; is a "
                     'quote (") not closed?'
@@ -192,22 +149,12 @@ def _checked_rows(
         yield row
 
 
-def _holds_a_row(text: str, width: int, delimiter: str) -> bool:
-    """Whether a line of a cell looks like a row of the table."""
-    for line in text.split("\n"):
-        cells = line.split(delimiter)
-        has_number = any(_number(cell) is not None for cell in cells)
-        if has_number and len(cells) >= max(width, 2):
-            return True
-    return False
-
-
-def _number(text: str) -> float | None:
-    """A number with a point or a comma."""
+def _number(text: str) -> float:
+    """A number with a point or a comma; NaN for other text."""
     try:
         return float(text if "." in text else text.replace(",", ".", 1))
     except ValueError:
-        return None
+        return nan
 
 
 def csv_text(
@@ -229,6 +176,6 @@ def cell(value: Any) -> Any:
     >>> cell("=HYPERLINK(A1)"), cell("-12"), cell(-0.5), cell("melanoma")
     ("'=HYPERLINK(A1)", '-12', -0.5, 'melanoma')
     """
-    if isinstance(value, str) and value.startswith(_FORMULA) and _number(value) is None:
+    if isinstance(value, str) and value.startswith(_FORMULA) and isnan(_number(value)):
         return "'" + value
     return value

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import gzip
-import io
 import json
 import os
 import re
 import stat
 import tomllib
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,42 +16,38 @@ from typing import Any
 from .._errors import InputError
 
 __all__ = [
-    "FLOOR",
     "check_regular",
     "file_name",
     "find_files",
     "format_of",
     "look_alike",
-    "open_regular",
-    "open_text_file",
     "read_json",
     "read_text",
     "read_toml",
     "reading",
 ]
 
-FLOOR, RATIO = 1 << 28, 100  # compressed text may take so many bytes, or times its size if more
-LABEL_FILES = ("y_true", "labels", "label")
-"""A file of a folder with such a name holds the true labels."""
-
 
 def format_of(path: Path) -> str:
-    """The ending that tells the format, in lower case; with a compression also that before it, such
-    as ``.csv.gz``.
-    """
-    suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
+    """The ending that tells the format, in lower case."""
+    return path.suffix.lower()
 
 
 def find_files(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
-) -> tuple[list[Path], Path | None]:
-    """The files of the members, and that of the labels if a folder has one."""
+) -> list[Path]:
+    """The files of the members; of a folder those of a known format, model2 before model10."""
     paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
     if not paths:
         raise ValueError("there are no prediction files; name at least one")
     if len(paths) == 1 and paths[0].is_dir() and paths[0].suffix != ".zarr":
-        return _in_folder(paths[0], formats)
+        folder = paths[0]
+        paths = [file for file in folder.glob("[!.]*") if format_of(file) in formats]
+        paths.sort(key=lambda file: [part.zfill(20) for part in re.split(r"([0-9]+)", file.name)])
+        if not paths:
+            raise ValueError(
+                f"the folder {str(folder)!r} holds no prediction files ({', '.join(formats)})"
+            )
     for one in paths:
         if format_of(one) not in formats:
             raise ValueError(
@@ -63,31 +56,10 @@ def find_files(
             )
         if not one.exists():
             raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
-    return paths, None
-
-
-def _in_folder(folder: Path, formats: Collection[str]) -> tuple[list[Path], Path | None]:
-    """The files of one format in a folder, model2 before model10, and that of the labels."""
-    files, labels = [], None
-    for file in sorted(folder.iterdir()):
-        if format_of(file) not in formats or file.name.startswith("."):
-            continue
-        if file.name[: -len(format_of(file))] in LABEL_FILES:
-            labels = labels or file
-        else:
-            files.append(file)
-    if not files:
-        raise ValueError(
-            f"the folder {str(folder)!r} holds no prediction files ({', '.join(formats)})"
-        )
-    kinds = sorted({format_of(file).removesuffix(".gz") for file in files})
+    kinds = sorted(set(map(format_of, paths)))
     if len(kinds) > 1:
-        raise ValueError(
-            f"the folder {str(folder)!r} holds files of several formats ({', '.join(kinds)}); "
-            "name those of the members"
-        )
-    files.sort(key=lambda file: [part.zfill(20) for part in re.split(r"([0-9]+)", file.name)])
-    return files, labels
+        raise ValueError(f"the members must be files of one format; got {', '.join(kinds)}")
+    return paths
 
 
 def look_alike(path: Path) -> str:
@@ -97,10 +69,9 @@ def look_alike(path: Path) -> str:
     except OSError:
         return ""
     # an ending that both have says nothing about the rest of a name
-    names = {Path(name).stem: name for name in reversed(there)}
-    names |= {Path(name).stem: name for name in there if Path(name).suffix == path.suffix}
-    close = difflib.get_close_matches(path.stem, list(names), n=1, cutoff=0.6)
-    return f". Did you mean {str(path.with_name(names[close[0]]))!r}?" if close else ""
+    stems = [Path(name).stem for name in there if Path(name).suffix == path.suffix]
+    close = difflib.get_close_matches(path.stem, stems, n=1)
+    return f". Did you mean {str(path.with_stem(close[0]))!r}?" if close else ""
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
@@ -113,37 +84,6 @@ def check_regular(path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content "
             "to a file first"
         )
-
-
-def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """The file, open for reading, if it is a regular one."""
-    check_regular(path)
-    return open(path, "rb")
-
-
-@contextmanager
-def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
-    """A text file of at most ``largest`` bytes, open for reading its bytes; one that ends in .gz is
-    unpacked.
-    """
-    with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > largest:
-            raise ValueError(
-                f"{path.name} has {size:,} bytes; tables of more than {largest:,} are refused. "
-                "Save it as .npy or .parquet"
-            )
-        if path.suffix.lower() != ".gz":
-            yield file
-            return
-        most = min(max(FLOOR, RATIO * size), largest)
-        try:
-            unpacked = gzip.GzipFile(fileobj=file).read(most + 1)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ValueError(f"{path.name} is damaged, or not a file of gzip ({error})") from error
-    if len(unpacked) > most:
-        raise ValueError(f"{path.name} unpacks to far more than its size; such files are refused")
-    yield io.BufferedReader(io.BytesIO(unpacked))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -175,9 +115,7 @@ def _parsed(path: str | Path, parse: Callable[[str], Any]) -> Any:
     except RecursionError as error:
         raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
-        last = f"at line {text.rstrip().count(chr(10)) + 1}, the last"
-        sentence = str(error).replace("at end of document", last)
-        raise ValueError(f"{os.fspath(path)}: {sentence}") from error
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
 def file_name(path: str | os.PathLike[str]) -> str:
@@ -220,13 +158,11 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if expected and (name in str(error) or getattr(error, "filename", None) is not None):
             raise
         sentence = str(error).partition("\n")[0] or type(error).__name__
-        if expected and isinstance(error, ValueError):
+        if not expected:
+            raise ValueError(
+                f"{name} is damaged, or not in the format that its name says ({sentence})"
+            ) from error
+        if isinstance(error, ValueError):
             raise InputError(sentence, where=name) from error
-        if expected:
-            kind = OSError if isinstance(error, OSError) else TypeError
-            raise kind(f"{name}: {sentence}") from error
-        if isinstance(error, RecursionError):
-            sentence = "it is nested too deeply"
-        raise ValueError(
-            f"{name} is damaged, or not in the format that its name says ({sentence})"
-        ) from error
+        kind = OSError if isinstance(error, OSError) else TypeError
+        raise kind(f"{name}: {sentence}") from error

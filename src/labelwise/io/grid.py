@@ -29,37 +29,15 @@ class Grid:
     """What the user calls the cases, (N,)."""
 
     @property
-    def unit(self) -> int:
-        """Instances of one case."""
-        return prod(self.shape[1:])
-
-    @property
     def dimension_names(self) -> tuple[str, ...]:
         """Names of the axes of results."""
         names = ["instance", *(f"axis_{i}" for i in range(1, len(self.shape)))]
         return (*names[: self.label_axis], "label", *names[self.label_axis :])
 
     def row_shape(self, n_classes: int) -> tuple[int, ...]:
-        """Shape of the label-wise results of one case."""
-        axis = self._staged_axis
+        """Shape of the label-wise results of one case; cases come first until they are packed."""
+        axis = max(self.label_axis, 1)
         return (*self.shape[1:axis], n_classes, *self.shape[axis:])
-
-    @property
-    def _staged_axis(self) -> int:
-        """Where the classes are while results are computed, block by block along the first axis of
-        instances.
-        """
-        return max(self.label_axis, 1)
-
-    def restored(self, values: np.ndarray, *, labels: bool) -> np.ndarray:
-        """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file, but for
-        classes before the cases.
-        """
-        if not labels:
-            return values.reshape(-1, *self.shape[1:])
-        return np.moveaxis(
-            values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self._staged_axis
-        )
 
 
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:
@@ -82,10 +60,5 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
             )
         flat["y_true"] = y.reshape(-1)
     if "groups" in found:
-        flat["groups"] = np.repeat(np.asarray(found["groups"]), grid.unit)
-    if "weights" in found and len(found["weights"].shape) > 1:
-        raise ValueError(
-            f"`weights` must have shape (M,) for `{kind}` of shape {shape}; got "
-            f"{found['weights'].shape}"
-        )
+        flat["groups"] = np.repeat(np.asarray(found["groups"]), prod(grid.shape[1:]))
     return flat

@@ -1,35 +1,29 @@
 """Which column of a table holds the ids of its cases, so that rows are matched by them.
 
 Of several columns, one that is called `id` counts first, then one that is called like an id, then
-one of unique text, then the row numbers that pandas writes.
+one of unique text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from enum import IntEnum
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._column_words import INDEX, is_called_id, is_called_measurement, word_of
 from .._errors import InputError
 from .columns import Columns
-from .member_keys import are_unique, find_further_keys
 from .table import Table
 
-__all__ = ["check_equal_columns", "find_ids", "id_columns", "is_row_number", "quoted"]
-
-_LONGEST_ID = 200  # characters; longer texts are comments or questions
-
-
-class Rank(IntEnum):
-    """How likely a column holds ids; the first are best."""
-
-    CALLED_ID = 0
-    LIKE_AN_ID = 1
-    UNIQUE_TEXT = 2
-    INDEX = 3
+__all__ = [
+    "find_ids",
+    "id_columns",
+    "is_row_number",
+    "key_columns",
+    "number_members",
+    "quoted",
+    "refuse_repeated_ids",
+]
 
 
 def find_ids(
@@ -38,35 +32,27 @@ def find_ids(
     """The column of ids of each table, if it has any; with several tables, the best that has the
     same values in all of them.
     """
-    # of one table the best will do: others are not even read
-    most = 1 if len(tables) == 1 else None
-    candidates = [
-        dict(islice(_candidates(table, columns), most))
-        for table, columns in zip(tables, meanings, strict=True)
-    ]
+    candidates = [id_columns(*pair) for pair in zip(tables, meanings, strict=True)]
+    chosen: list[str | None] = []
     shared = _shared_id(tables, candidates)
-    chosen: list[str | None] = [shared] * len(tables)
-    if shared is None:
-        for i, ranks in enumerate(candidates):
-            chosen[i] = next((x for x, rank in ranks.items() if rank != Rank.UNIQUE_TEXT), None)
-    if all(_only_counts(table, name) for table, name in zip(tables, chosen, strict=True)):
-        chosen = [None] * len(tables)
-
-    called = list(dict.fromkeys(name for name in chosen if name is not None))
-    if not called:
-        for table in tables[1:]:
-            check_equal_columns(tables[0], table, meanings[0].taken)
-    elif len(tables) > 1 or meanings[0].members:
-        notes.append(f"rows matched by {' and '.join(map(quoted, called))}")
-    elif word_of(called[0]) not in ("id", "ids", *INDEX):
-        notes.append(f"{quoted(called[0])} is the id of each case")
+    for names in candidates:
+        if shared is None:  # text that nothing calls an id differs because it is none
+            names = [name for name in names if _is_called_like_an_id(name)]
+        chosen.append(shared or next(iter(names), None))
+    called = dict.fromkeys(quoted(name) for name in chosen if name is not None)
+    if called:
+        notes.append(f"rows matched by {' and '.join(called)}")
+    elif len(tables) > 1:
+        for table, columns in zip(tables, meanings, strict=True):
+            refuse_repeated_ids(table, columns)
     return chosen
 
 
-def id_columns(table: Table, others: Sequence[str] = ()) -> list[str]:
-    """The columns of a table of labels that may be its ids, best first; ``others`` are not."""
-    columns = Columns("probs", list(others), None)
-    return [name for name, _ in _candidates(table, columns)]
+def id_columns(table: Table, columns: Columns) -> list[str]:
+    """The columns that may be ids, best first."""
+    names = [name for name in table.names if name not in columns.taken]
+    names = [name for name in names if _may_hold_ids(table, columns, name)]
+    return sorted(names, key=lambda name: (not _is_id(name), not _is_called_like_an_id(name)))
 
 
 def quoted(name: str) -> str:
@@ -78,71 +64,72 @@ def quoted(name: str) -> str:
     return f"`{name}`" if name.strip() else "the column without a name"
 
 
-def _candidates(table: Table, columns: Columns) -> Iterator[tuple[str, Rank]]:
-    """The columns that may be ids, best first; what is called `id` is one even if values are
-    repeated.
+def _is_id(name: str) -> bool:
+    return word_of(name) in ("id", "ids")
+
+
+def _is_called_like_an_id(name: str) -> bool:
+    return word_of(name) in INDEX or is_called_id(name)
+
+
+def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
+    """Whether no value of a column is repeated within a member; what is called `id` is one even
+    then, so that it is refused.
     """
-    free = [name for name in table.names if name not in columns.taken]
-    ranks = {name: rank for name in free if (rank := _rank(table, name)) is not None}
-    for name in sorted(ranks, key=ranks.__getitem__):
-        rank = ranks[name]
-        if rank == Rank.CALLED_ID or _tells_cases_apart(table, columns, name, rank):
-            yield name, rank
-
-
-def _rank(table: Table, name: str) -> Rank | None:
-    word = word_of(name)
-    if word in ("id", "ids"):
-        return Rank.CALLED_ID
-    if word in INDEX:
-        return Rank.INDEX
-    if is_called_id(name):
-        return Rank.LIKE_AN_ID
-    if name not in table.numeric and not is_called_measurement(name):
-        return Rank.UNIQUE_TEXT
-    return None
-
-
-def _tells_cases_apart(table: Table, columns: Columns, name: str, rank: Rank) -> bool:
-    """Whether no value of a column is repeated within a member; columns of text that nothing calls
-    an id must look like one.
-    """
-    if not table.is_whole(name):
+    if _is_id(name):
+        return True
+    only_text = not _is_called_like_an_id(name)
+    if only_text and (name in table.numeric or is_called_measurement(name)):
         return False
     try:
         values = table.column(name)
-    except (TypeError, ValueError):  # of a type that no id has, or too long
+    except (TypeError, ValueError):  # of a type that no id has, too long, or with missing values
         return False
-    if rank == Rank.UNIQUE_TEXT:
-        is_short = values.dtype.kind == "U" and values.dtype.itemsize <= 4 * _LONGEST_ID
-        if not is_short or table.rows < 2 or set(values.tolist()) <= set(columns.class_names or ()):
-            return False
-    if are_unique(table, columns.members, values):
-        return True
-    if not columns.members or rank == Rank.UNIQUE_TEXT:
+    if not table.is_whole(name):
         return False
-    return find_further_keys(table, columns, values).filled == 1
+    if word_of(name) in INDEX and is_row_number(values):  # as pandas writes it: tells nothing
+        return False
+    if only_text and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
+        return False
+    return key_columns(table, columns, values) is not None
 
 
-def _shared_id(tables: Sequence[Table], candidates: Sequence[dict[str, Rank]]) -> str | None:
+def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str | None:
     """The best column that all tables have with the same values."""
-    ranks = [rank for found in candidates for rank in found.values()]
-    for name, rank in candidates[0].items():
-        if not all(name in found for found in candidates):
-            continue
-        if rank == Rank.CALLED_ID:
-            return name
-        if rank == Rank.INDEX and min(ranks) < Rank.UNIQUE_TEXT:
-            continue  # beside what is called an id, row numbers are none
-        first, *others = (np.unique(table.text(name)) for table in tables)
-        if all(np.array_equal(first, other) for other in others):
-            return name
+    for name in candidates[0]:
+        if all(name in names for names in candidates):
+            first, *others = (np.unique(table.text(name)) for table in tables)
+            if _is_id(name) or all(np.array_equal(first, other) for other in others):
+                return name
     return None
 
 
-def _only_counts(table: Table, name: str | None) -> bool:
-    """Whether a table has no ids, or only the numbers of its rows."""
-    return name is None or (word_of(name) in INDEX and is_row_number(table.column(name)))
+def key_columns(table: Table, columns: Columns, ids: np.ndarray) -> Sequence[str] | None:
+    """The columns that tell members apart, so that no id is repeated within a member: those called
+    so, or also their prompt or seed if each combination then has every id. ``None``: none do.
+    """
+    n_cases = len(np.unique(ids))
+    for keys in (columns.members, [*columns.members, *columns.further]):
+        members = number_members(table, keys)
+        complete = table.rows == (members.max(initial=-1) + 1) * n_cases
+        unique = len(np.unique(_number_pairs(members, ids))) == table.rows
+        if unique and (complete or keys == columns.members):
+            return keys
+    return None
+
+
+def number_members(table: Table, keys: Sequence[str]) -> np.ndarray:
+    """For each row the number 0, 1, … of its member, one for each combination of keys."""
+    members = np.zeros(table.rows, np.int64)
+    for key in keys:
+        members = _number_pairs(members, table.column(key))
+    return members
+
+
+def _number_pairs(members: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """For each row the number of its combination of member and value."""
+    values, inverse = np.unique(column, return_inverse=True)
+    return np.unique(members * len(values) + inverse, return_inverse=True)[1]
 
 
 def is_row_number(ids: np.ndarray) -> bool:
@@ -150,22 +137,13 @@ def is_row_number(ids: np.ndarray) -> bool:
     return np.array_equal(ids.astype(str), np.arange(len(ids)).astype(str))
 
 
-def check_equal_columns(first: Table, other: Table, taken: set[str | None]) -> None:
-    """Refuse tables that would be matched by number although a column called like an id tells that
-    their rows are in another order.
+def refuse_repeated_ids(table: Table, columns: Columns) -> None:
+    """Refuse a table whose rows would be matched by number although it has a column called like an
+    id: its values are repeated, so that they do not tell in which order the rows are.
     """
-    for name in first.names:
-        if name in taken or name not in other.names or not is_called_id(name):
-            continue
-        if not first.is_whole(name) or first.rows != other.rows:
-            continue
-        values, others = first.text(name), other.text(name)
-        differing = np.flatnonzero(values != others)
-        if differing.size:
-            row = int(differing[0])
+    for name in table.names:
+        if is_called_id(name) and name not in columns.taken and table.is_whole(name):
             raise InputError(
-                f"{first.file} and {other.file} differ in column {name!r}, first in row {row + 1}: "
-                f"{str(values[row])!r} and {str(others[row])!r}. "
-                "It has repeated values, so that rows cannot be matched by it. Add a column `id`, "
-                "another for each case"
+                f"{table.file} has repeated values in column {name!r}, so that rows cannot be "
+                "matched by it. Add a column `id`, another for each case"
             )

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .csv import LARGEST
-from .files import open_text_file
+from .columns import order_classes
+from .csv import table_of_texts
 from .predictions import KINDS
-from .table import Table, text_array
+from .table import Table
 
 __all__ = ["read_jsonl"]
-
-LONGEST_LINE = 1 << 22
-FIRST, OTHERS = "the first one does", "others do"
 
 
 def read_jsonl(path: Path) -> Table:
@@ -29,45 +26,33 @@ def read_jsonl(path: Path) -> Table:
     directly. It may have `id`, `y_true` or `label`, `group` and `model`.
     """
     rows = list(_lines(path))
-    if not rows:
-        raise ValueError(f"{path.name} has no lines")
-    kind = next((kind for kind in KINDS if kind in rows[0]), None)
-    predictions = [] if kind is None else [row.pop(kind, None) for row in rows]
-    names = _names(rows)
-
-    def read_column(name: str) -> np.ndarray:
-        texts = []
-        for i, row in enumerate(rows):
-            value = row.get(name)
-            if not isinstance(value, str) and not _is_number(value):
-                came = str(value)[:50]
-                raise _odd_line(path, i, OTHERS, f"{name!r} must be text or a number; got {came!r}")
-            texts.append(str(value))
-        return text_array(texts, f"{path.name}: {name!r}")
-
-    def read_numbers(wanted: Sequence[str]) -> np.ndarray:
-        return _numbers(path, rows, wanted)
-
-    numeric = frozenset(name for name in names if _holds_numbers(rows, name))
-    table = Table(path.name, len(rows), names, numeric, read_column, read_numbers)
+    kind = next((kind for row in rows[:1] for kind in KINDS if kind in row), None)
     if kind is None:
-        return table
+        return _table(path, rows, _names(rows))
+    predictions = [row.pop(kind, None) for row in rows]
+    table = _table(path, rows, _names(rows))
     if not isinstance(predictions[0], dict):
         return replace(table, kind=kind, listed=_from_lists(path, kind, predictions))
     for i, one in enumerate(predictions):
         if not isinstance(one, dict):
-            raise _odd_line(path, i, FIRST, f"`{kind}` must be an object")
-    classes = _names(predictions)
-    values = _numbers(path, predictions, classes)
-    return replace(table, kind=kind, listed=values, class_names=classes)
+            raise _odd_line(path, i, f"`{kind}` must be an object, as in the first", one)
+    classes, class_names = order_classes(_names(predictions))
+    values = _table(path, predictions, classes).numbers(classes)
+    return replace(table, kind=kind, listed=values, class_names=class_names)
+
+
+def _table(path: Path, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> Table:
+    """The values of each line as texts; ``null`` is a missing one, like what is not there."""
+    texts = []
+    for row in rows:
+        values = [row.get(name) for name in names]
+        texts.append(["" if value is None else str(value) for value in values])
+    return table_of_texts(path.name, names, texts)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with open_text_file(path, LARGEST) as file:
-        lines = iter(lambda: file.readline(LONGEST_LINE + 1), b"")
-        for number, line in enumerate(lines, 1):
-            if len(line) > LONGEST_LINE:
-                raise ValueError(f"{path.name}: line {number} has more than {LONGEST_LINE:,} bytes")
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
@@ -77,39 +62,13 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
                     f"{path.name}: line {number} is not JSON ({error}); cut short?"
                 ) from error
             if not isinstance(row, dict):
-                raise ValueError(
-                    f'{path.name}: line {number} must be an object such as {{"id": 1, "probs": '
-                    f"[0.9, 0.1]}}"
-                )
+                raise ValueError(f"{path.name}: line {number} must be an object in {{}}")
             yield row
 
 
 def _names(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """The keys of all lines: a class may be missing in the first one."""
     return tuple(dict.fromkeys(name for row in rows for name in row))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _holds_numbers(rows: Sequence[dict[str, Any]], name: str) -> bool:
-    values = [row.get(name) for row in rows]
-    n_numbers = sum(map(_is_number, values))
-    return n_numbers >= max(1, sum(isinstance(value, str) for value in values))
-
-
-def _numbers(path: Path, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> np.ndarray:
-    """(N, K): the number of each line under each name."""
-    if not names:
-        raise ValueError(f"{path.name} must have a number for each class; it has none")
-    for i, row in enumerate(rows):
-        for name in names:
-            value = row.get(name)
-            if not _is_number(value):
-                came = "it has none" if value is None else f"got {str(value)[:50]!r}"
-                raise _odd_line(path, i, OTHERS, f"{name!r} must be a number; {came}")
-    return np.array([[row[name] for name in names] for row in rows], dtype=float)
 
 
 def _from_lists(path: Path, kind: str, lists: Sequence[Any]) -> np.ndarray:
@@ -119,18 +78,12 @@ def _from_lists(path: Path, kind: str, lists: Sequence[Any]) -> np.ndarray:
         try:
             values.append(np.asarray(one, dtype=float))
         except (TypeError, ValueError, OverflowError) as error:
-            raise _odd_line(path, i, FIRST, f"`{kind}` must hold numbers ({error})") from error
-        if values[i].shape != values[0].shape:
-            shapes = f"{values[i].shape}, not {values[0].shape}"
-            raise _odd_line(path, i, FIRST, f"`{kind}` has shape {shapes}")
-    if values[0].ndim not in (1, 2) or not values[0].size:
-        raise ValueError(
-            f"{path.name}: each line must hold one number for each class; the first has shape "
-            f"{values[0].shape}"
-        )
+            raise _odd_line(path, i, f"`{kind}` must hold numbers", one) from error
+        if values[i].shape != values[0].shape or values[i].ndim not in (1, 2) or not values[i].size:
+            raise _odd_line(path, i, f"`{kind}` must have a number for each class", one)
     stacked = np.stack(values)
     return stacked if stacked.ndim == 2 else stacked.transpose(1, 0, 2)
 
 
-def _odd_line(path: Path, i: int, others: str, why: str) -> ValueError:
-    return ValueError(f"{path.name}: line {i + 1} does not hold what {others}: {why}")
+def _odd_line(path: Path, i: int, rule: str, value: Any) -> ValueError:
+    return ValueError(f"{path.name}: line {i + 1}: {rule}; got {str(value)[:50]!r}")

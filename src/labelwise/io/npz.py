@@ -15,7 +15,6 @@ from .files import reading
 
 __all__ = ["NpzArrays", "read_npy", "read_npz", "release", "write_npy", "write_npz"]
 
-_ALIGNMENT = 64
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
 
 
@@ -43,15 +42,24 @@ class NpzArrays(Mapping[str, np.ndarray]):
     def __getitem__(self, key: str) -> np.ndarray:
         entry = self._entries[key]
         if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING:
-            with self._path.open("rb") as file:
-                file.seek(entry.header_offset + 26)
-                name, extra = struct.unpack("<HH", file.read(4))
-            return _mapped(self._path, entry.header_offset + 30 + name + extra, f"`{key}`")
-        with zipfile.ZipFile(self._path) as archive:
-            with archive.open(entry) as member:
-                _header(member, f"`{key}`")
-            with archive.open(entry) as member:
-                return _native(np.lib.format.read_array(member, allow_pickle=False))
+            return self._mapped(entry)
+        with zipfile.ZipFile(self._path) as archive, archive.open(entry) as member:
+            return _native(np.lib.format.read_array(member, allow_pickle=False))
+
+    def _mapped(self, entry: zipfile.ZipInfo) -> np.ndarray:
+        """A read-only map of an entry that is stored as it is."""
+        with self._path.open("rb") as file:
+            file.seek(entry.header_offset + 26)
+            name, extra = struct.unpack("<HH", file.read(4))
+            file.seek(name + extra, 1)
+            read_header = np.lib.format.read_array_header_2_0
+            if np.lib.format.read_magic(file) == (1, 0):
+                read_header = np.lib.format.read_array_header_1_0
+            shape, fortran, dtype = read_header(file)
+            if dtype.hasobject:
+                raise ValueError(f"{entry.filename} holds Python objects, which are never read")
+            order: Any = "F" if fortran else "C"
+            return _native(np.memmap(file, dtype, "r", file.tell(), shape, order))
 
 
 def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
@@ -63,37 +71,8 @@ def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
-    array = _mapped(path, 0, path.name)
+    array = _native(np.lib.format.open_memmap(path, mode="r"))
     return array if array.nbytes >= _WORTH_MAPPING else np.array(array)
-
-
-def _mapped(path: Path, start: int, name: str) -> np.ndarray:
-    """A read-only map of the array whose header is at the byte ``start`` of a file."""
-    with path.open("rb") as file:
-        file.seek(start)
-        shape, fortran, dtype = _header(file, name)
-        order: Any = "F" if fortran else "C"
-        return _native(np.memmap(file, dtype, "r", file.tell(), shape, order))
-
-
-def _header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether in Fortran's order, and type; refuses what would have to be unpickled."""
-    try:
-        if np.lib.format.read_magic(file) == (1, 0):
-            header = np.lib.format.read_array_header_1_0(file)
-        else:
-            header = np.lib.format.read_array_header_2_0(file)
-    except zipfile.BadZipFile:
-        raise
-    except Exception as error:  # on garbage, NumPy's parser and Python's raise many things
-        raise ValueError(
-            f"{name} is not an array in .npy format; cut short, or of another format?"
-        ) from error
-    if header[2].hasobject:
-        raise ValueError(
-            f"{name} holds Python objects, which are never read; save it as plain numbers or text"
-        )
-    return header
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -109,36 +88,22 @@ def release(array: Any) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-class _Stream:
-    """A file that NumPy does not take for one: it then writes arrays in pieces instead of gathering
-    them first.
-    """
-
-    def __init__(self, file: IO[bytes], array: np.ndarray) -> None:
-        self._file, self._array = file, array
-
-    def write(self, piece: bytes) -> int:
-        written = self._file.write(piece)
-        release(self._array)
-        return written
-
-
 def write_npy(file: IO[bytes], array: np.ndarray) -> None:
-    """One array in .npy format; of a memory map only a piece is held at a time."""
-    np.lib.format.write_array(_Stream(file, array), array, allow_pickle=False)
+    """One array in .npy format."""
+    np.lib.format.write_array(file, array, allow_pickle=False)
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
     """An archive of arrays, uncompressed, data on multiples of 64 bytes; the same arrays give the
     same bytes.
     """
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            entry = zipfile.ZipInfo(f"{key}.npy")  # of 1980, always
             entry.external_attr = 0o644 << 16
             # Header: 30 bytes, the name, 20 bytes of zip64 sizes, and a field of zeros that readers
             # skip (as zipalign does it).
-            padding = -(file.tell() + 30 + len(entry.filename) + 20 + 4) % _ALIGNMENT
+            padding = -(file.tell() + 30 + len(entry.filename) + 20 + 4) % 64
             entry.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
             with archive.open(entry, "w", force_zip64=True) as member:
                 write_npy(member, array)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .files import reading
 
-__all__ = ["OnDisk", "flattened", "select_classes", "stacked", "take", "viewed"]
+__all__ = ["OnDisk", "changed", "flattened", "select_classes", "stacked", "take", "transposed"]
 
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
@@ -30,8 +30,6 @@ class OnDisk:
     read: Callable[[Key], np.ndarray]
     path: Path | None = None
     """The file, for messages."""
-    chunk_bytes: int = 0
-    """How much can only be decoded together."""
 
     @property
     def ndim(self) -> int:
@@ -63,51 +61,52 @@ def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
     before: tuple[Any, ...] = (slice(None),) * axis
     if isinstance(rows, slice):
         return x[(*before, rows)]
-    # Positions may come in any order; each block of the file that has some of them is read once.
+    # Each block of the file that has some of the positions is read once.
     step = max(1, _NUMBERS_AT_ONCE * x.shape[axis] // max(prod(x.shape), 1))
-    order = np.argsort(rows, kind="stable")
-    ascending = rows[order]
-    parts = [x[(*before, slice(0, 0))]]
-    for start in np.unique(ascending // step) * step:
-        inside = ascending[(ascending >= start) & (ascending < start + step)]
-        block = x[(*before, slice(start, start + step))]
-        parts.append(block[(*before, inside - start)])
-    return np.asarray(np.concatenate(parts, axis)[(*before, np.argsort(order))])
+    found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
+    for start in range(0, x.shape[axis], step):
+        places = np.flatnonzero((rows >= start) & (rows < start + step))
+        if places.size:
+            block = x[(*before, slice(start, start + step))]
+            found[(*before, places)] = block[(*before, rows[places] - start)]
+    return found if x.dtype != object else np.array(found.tolist(), str)
 
 
-def viewed(
-    values: Any,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    axes: Sequence[int],
-    change: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> OnDisk:
-    """``values`` with axes in another order (−1: a new one of length 1) or with changed values.
-
-    ``change`` is applied to what is read, always with all classes: these are last.
-    """
-    order = [axis for axis in axes if axis >= 0]
-    new = [i for i, axis in enumerate(axes) if axis < 0]
+def transposed(values: Any, axes: Sequence[int]) -> Any:
+    """``values`` with axes in another order, read when they are asked for."""
+    if isinstance(values, np.ndarray):  # a map stays a map
+        return values.transpose(axes)
 
     def read(key: Key) -> np.ndarray:
-        inner, outer = [slice(None)] * len(values.shape), list(key)
-        for i, axis in enumerate(axes):
-            if axis >= 0:
-                inner[axis], outer[i] = key[i], slice(None)
-        if change is not None:
-            inner[axes[-1]], outer[-1] = slice(None), key[-1]
-        block = np.expand_dims(np.asarray(values[tuple(inner)]).transpose(order), new)
-        return (block if change is None else change(block))[tuple(outer)]
+        inner = tuple(key[axes.index(axis)] for axis in range(len(axes)))
+        return np.asarray(values[inner]).transpose(axes)
 
-    return OnDisk(shape, dtype, read)
+    return OnDisk(tuple(int(values.shape[axis]) for axis in axes), values.dtype, read)
+
+
+def changed(
+    values: Any,
+    change: Callable[[np.ndarray], np.ndarray],
+    dtype: np.dtype[Any],
+    *,
+    classes: int | None = None,
+) -> Any:
+    """``values`` (..., K) with a ``change``, which is given all classes, perhaps to another number
+    of them; at once if they are in memory, else when they are read.
+    """
+    if type(values) is np.ndarray:  # and not mapped
+        return change(values)
+
+    def read(key: Key) -> np.ndarray:
+        return change(np.asarray(values[(*key[:-1], slice(None))]))[..., key[-1]]
+
+    *others, k = values.shape
+    return OnDisk((*others, k if classes is None else classes), dtype, read)
 
 
 def select_classes(values: Any, order: Sequence[int]) -> Any:
     """``values`` (..., K) with the classes in another order."""
-    if type(values) is np.ndarray:  # and not mapped
-        return values[..., order]
-    axes = range(len(values.shape))
-    return viewed(values, values.shape, values.dtype, axes, lambda block: block[..., order])
+    return changed(values, lambda block: block[..., order], values.dtype)
 
 
 def stacked(parts: Sequence[Any]) -> Any:

@@ -61,18 +61,15 @@ class Blocks:
         return [i for i in range(len(self)) if not self._path(i).is_file()]
 
     def write(self, i: int, results: dict[str, np.ndarray]) -> None:
-        """Keep the results of block ``i``."""
-        try:
-            with replacing(self._path(i)) as file:
-                for name in self.columns:
-                    np.ascontiguousarray(results[name], self.dtype).tofile(file)
-        except FileNotFoundError:
-            raise
-        except OSError as error:  # most likely a full disk
-            raise OSError(
-                error.errno,
-                f"cannot keep finished blocks in {str(self.folder)!r}: {error.strerror or error}",
-            ) from error
+        """Keep the results of block ``i``: (n, K) and (n,), of all instances in its rows."""
+        label = max(self.axes.index("label"), 1)  # in blocks, rows come first
+        with replacing(self._path(i)) as file:
+            for name, row in self.columns.items():
+                values = results[name]
+                if values.ndim == 2:
+                    values = values.reshape(-1, *row[: label - 1], *row[label:], values.shape[1])
+                    values = np.moveaxis(values, -1, label)
+                np.ascontiguousarray(values, self.dtype).tofile(file)
 
     def read(self, name: str, i: int) -> np.ndarray:
         """A column of block ``i``."""
@@ -113,23 +110,27 @@ def check_target(target: Path) -> None:
             '"labelwise[dask]", or write .npz or .csv'
         )
     check_place(target, folder=target.suffix == ".zarr")
-    groups = [target / name for name in (".zgroup", "zarr.json")]
-    if target.suffix == ".zarr" and target.exists() and not any(x.is_file() for x in groups):
+    is_group = (target / "zarr.json").is_file() or (target / ".zgroup").is_file()
+    if target.suffix == ".zarr" and target.exists() and not is_group:
         raise FileExistsError(
             f"{str(target)!r} is not a Zarr group and is not replaced; move it away, or choose "
             "another output"
         )
 
 
-def pack(target: Path, blocks: Blocks, extra: Extra) -> None:
-    """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``."""
+def pack(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
+    """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``; the
+    means of the columns that are sums over labels.
+    """
+    means = {name: blocks.mean(name) for name in blocks.columns if "_sum_" in name}
     if target.suffix == ".zarr":
         with replacing_folder(target, inside=blocks.folder) as folder:
             _write_zarr(folder, blocks, extra)
-        return
+        return means
     write = {".npz": _write_npz, ".parquet": _write_parquet, ".csv": _write_csv}[target.suffix]
     with replacing(target, inside=blocks.folder) as file:
         write(file, blocks, extra)
+    return means
 
 
 def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
@@ -161,7 +162,6 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
     import zarr
 
     group = zarr.open_group(str(folder), mode="w", zarr_format=3)
-    group.attrs["class_names"] = extra["class_names"].tolist()
     for name, row in blocks.columns.items():
         axes = blocks.axes_of(name)
         at = axes.index("instance")

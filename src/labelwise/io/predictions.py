@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from .._labels import as_labels
 from .._tables import counted
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
-from .files import reading
 from .grid import Grid
 from .npz import release
 from .on_disk import OnDisk, take
@@ -247,19 +246,12 @@ class Predictions:
         """Refuse predictions called ``name`` of other classes, or of another number of members:
         they cannot be of the same model.
         """
-        if other.n_classes != self.n_classes:
+        named = self.class_names is not None and other.class_names is not None
+        if other.n_classes != self.n_classes or (named and other.names != self.names):
             raise ValueError(
-                f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they "
-                "must come from the same model"
+                f"{name} has other classes than the predictions, or in another order; both must "
+                "come from the same model"
             )
-        for here, there in zip(self.class_names or (), other.class_names or (), strict=False):
-            if here != there:
-                same = {*self.names} == {*other.names}
-                order = "the same classes in another order" if same else "other classes"
-                raise ValueError(
-                    f"{name} has {order}: {there!r} where the predictions have {here!r}; they must "
-                    "come from the same model"
-                )
         if other.n_members != self.n_members:
             raise InputError(
                 f"{name} has {other._members_in_words} and the predictions have "
@@ -294,36 +286,28 @@ class Predictions:
         axes[self.kind] = 0 if self.q is not None else len(self.shape) - 2
         if self.weights is not None and self.weights.ndim == 2:
             axes["weights"] = 1
-        with self._reading():
-            for key, axis in axes.items():
-                x = getattr(self, key)
-                if isinstance(x, OnDisk):
-                    changes[key] = take(x, rows, axis)
-                else:
-                    changes[key] = x[(slice(None), rows) if axis else rows]
+        for key, axis in axes.items():
+            x = getattr(self, key)
+            if isinstance(x, OnDisk):
+                changes[key] = take(x, rows, axis)
+            else:
+                changes[key] = x[(slice(None), rows) if axis else rows]
         part = object.__new__(Predictions)
         vars(part).update({one.name: getattr(self, one.name) for one in fields(self)} | changes)
         return part
 
-    def _reading(self) -> AbstractContextManager[None]:
-        """Errors while something is read name the file."""
-        in_file = self.path is not None and isinstance(self._values, OnDisk)
-        return reading(self.path) if in_file and self.path else nullcontext()
-
     def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
         """All instances, in blocks of at most so many ``numbers``, each with its place."""
-        members = self.shape[0] if len(self.shape) == 3 else 4
-        step = max(1, (numbers or BLOCK) // max(self.n_classes * members, 1))
+        step = max(1, (numbers or BLOCK) * len(self) // max(prod(self.shape), 1))
         for start in range(0, len(self), step):
-            part = slice(start, min(start + step, len(self)))
-            yield part, self.read(part.start, part.stop)
+            stop = min(start + step, len(self))
+            yield slice(start, stop), self.read(start, stop)
 
     def distribution(self) -> Distribution:
         """The second-order distribution of each instance; its values are checked."""
         if self.q is not None:
             return self.q
-        with self._reading():
-            values = self._values[:]
+        values = self._values[:]
         names = self.class_names
         if self.kind == "evidence":
             lowest = float(values.min(initial=0.0))
@@ -336,29 +320,23 @@ class Predictions:
             return DirichletMixture(values, self.weights, class_names=names)
         options: dict[str, Any] = {"weights": self.weights, "factors": self.factors}
         options |= {"member_axis": 0, "class_names": names}
-        if self.kind == "logits" and not self.multilabel:
-            return Ensemble.from_logits(values, **options)
+        of_members = MultiLabelEnsemble if self.multilabel else Ensemble
         if self.kind == "logits":
-            values = np.exp(-np.logaddexp(0, -values))
-        elif self.kind == "log_probs":
+            return of_members.from_logits(values, **options)
+        if self.kind == "log_probs":
             values = np.exp(values)
-        return (MultiLabelEnsemble if self.multilabel else Ensemble)(values, **options)
+        return of_members(values, **options)
 
 
 def _rows(index: Any, n: int) -> Any:
     """A slice in steps of 1, or positions."""
-    if isinstance(index, slice):
-        start, stop, step = index.indices(n)
-        return slice(start, max(start, stop)) if step == 1 else np.arange(start, stop, step)
-    rows = np.asarray(to_numpy(index))
-    if rows.dtype == bool and rows.shape == (n,):
-        return np.flatnonzero(rows)
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise IndexError(
-            f"predictions are indexed with a slice, a mask of length {n} or positions; got "
-            f"{rows.dtype} of shape {rows.shape}"
-        )
-    outside = rows[(rows < -n) | (rows >= n)]
-    if outside.size:
-        raise IndexError(f"there are {n} instances; got position {outside[0]}")
-    return rows.astype(np.int64) % max(n, 1)
+    if isinstance(index, slice) and index.step in (None, 1):
+        return slice(*index.indices(n)[:2])
+    if not isinstance(index, slice):
+        index = np.asarray(to_numpy(index))
+        if not index.size:
+            index = index.astype(np.int64)
+    rows = np.arange(n)[index]
+    if rows.ndim != 1:
+        raise IndexError(f"predictions are indexed with a slice, a mask or positions; got {index}")
+    return rows

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shutil
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -119,6 +118,7 @@ def quantify(
     target at the same time: the last to finish wins.
     """
     target, budget = Path(target), parse_memory(memory)
+    chosen = _named(losses)
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     read = [file for one in sources for file in sorted(readable_files(one))]
     labels = options.get("labels")
@@ -129,73 +129,74 @@ def quantify(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     check_target(target)
-    chosen = _named(losses)
+    place = final_place(target).absolute()  # of a link: blocks go where the results will be
     files = _all_files(read)
     content = _content(files)
-    options["memory"] = budget
     predictions = load_predictions(source, **options)
-    grid, names = _grid(predictions), predictions.names
+    names, shape, given = predictions.names, predictions.shape, predictions.dtype
+    grid = predictions.grid or Grid((shape[-2],), 1)
+    axes, row, unit = grid.dimension_names, grid.row_shape(len(names)), prod(grid.shape[1:])
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    columns = _columns(grid, chosen, len(names), labelwise)
+    columns: dict[str, tuple[int, ...]] = {}  # the results by name, each with the shape of a row
+    for loss in chosen:
+        if labelwise:
+            columns |= {f"{loss}_{part}": row for part in PARTS}
+        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
     settings = (
         __version__,
-        {key: x for key, x in options.items() if key not in ("labels", "class_names")},
+        budget,
+        options | {"labels": None},
         names,
         predictions.multilabel,
         [_identity(loss) for loss in chosen.values()],
         columns,
         content,
-        # a copy can keep the size and the time of what it replaces, but not this
-        [file.stat().st_ctime_ns for file in files],
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    place = final_place(target).absolute()  # of a link: blocks go where the results will be
-    n, shape, given = grid.shape[0], predictions.shape, predictions.dtype
+    n = grid.shape[0]
     dtype = np.dtype(np.float64 if given == np.float64 else np.float32)
     row_size = 3 * prod(shape) // max(n, 1) * given.itemsize
     row_size += sum(map(prod, columns.values())) * dtype.itemsize
     blocks = Blocks(
         place.with_name(f"{place.name}.{fingerprint}.partial"),
         columns,
-        grid.dimension_names,
+        axes,
         dtype,
         n,
         rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),
     )
-    computed = len(blocks.missing())
-    work: Work = partial(map, partial(_compute, predictions, chosen, blocks))
+    n_blocks, missing = len(blocks), blocks.missing()
+    computed = len(missing)
+    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, unit))
     if scheduler is not None:
-        opened = [os.path.realpath(one) for one in sources]
-        task = partial(_open_and_compute, opened, options, chosen, blocks)
-        work = partial(_on_cluster, scheduler, task)
+        # on another machine, the predictions are opened again
+        opened = partial(load_predictions, [os.path.realpath(one) for one in sources], **options)
+        work = partial(_on_cluster, scheduler, partial(_compute, opened, chosen, blocks, unit))
     extra = {"class_names": np.asarray(names)}
     ids = predictions.ids if predictions.grid is None else grid.ids
     if ids is not None:
         extra["ids"] = np.asanyarray(ids[: blocks.n])
-
-    def attempt() -> dict[str, dict[str, float]]:
-        """Compute what is missing and pack everything; the means of the sums."""
-        _fill(blocks, work, progress)
-        if _content(files) != content:
-            raise InputError(
-                f"{_name_of(predictions)} changed while it was read; run quantify again"
-            )
-        means = {name: [blocks.mean(f"{name}_sum_{part}") for part in PARTS] for name in chosen}
-        pack(place, blocks, extra)
-        return {name: dict(zip(PARTS, x, strict=True)) for name, x in means.items()}
-
     try:
         for left in reversed(range(ATTEMPTS)):
+            blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
-                means = attempt()
+                for done, _ in enumerate(work(missing), n_blocks - len(missing) + 1):
+                    if progress is not None:
+                        progress(min(done * blocks.rows, blocks.n), blocks.n)
+                if _content(files) != content:
+                    raise InputError(
+                        f"{_name_of(predictions)} changed while it was read; run quantify again"
+                    )
+                means = pack(place, blocks, extra)
                 break
             except FileNotFoundError:  # it may be that an equal job has finished, and removed them
                 if not left:
                     raise
+                missing = blocks.missing()
     except (ValueError, TypeError):  # the input must change, and then the blocks are of no use
         shutil.rmtree(blocks.folder, ignore_errors=True)
         raise
@@ -205,20 +206,8 @@ def quantify(
     of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial"
     for folder in place.parent.glob(of_any_job):
         shutil.rmtree(folder, ignore_errors=True)
-    return Quantified(target, shape, len(blocks), computed, means, predictions.notes)
-
-
-def _columns(
-    grid: Grid, losses: Iterable[str], n_classes: int, labelwise: bool
-) -> dict[str, tuple[int, ...]]:
-    """The results by name, each with the shape of a row."""
-    row = grid.row_shape(n_classes)
-    columns: dict[str, tuple[int, ...]] = {}
-    for loss in losses:
-        if labelwise:
-            columns |= {f"{loss}_{part}": row for part in PARTS}
-        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
-    return columns
+    by_loss = {loss: {part: means[f"{loss}_sum_{part}"] for part in PARTS} for loss in chosen}
+    return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
 def _all_files(paths: Iterable[Path]) -> list[Path]:
@@ -234,7 +223,9 @@ def _content(files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()
-        digest.update(repr((str(file), status.st_size, status.st_mtime_ns)).encode())
+        # a copy can keep the size and the time of what it replaces, but not the last of these
+        times = status.st_mtime_ns, status.st_ctime_ns
+        digest.update(repr((str(file), status.st_size, times)).encode())
     for file in files[:SAMPLES]:
         last = max(0, file.stat().st_size - SAMPLE)
         with file.open("rb") as opened:
@@ -244,57 +235,29 @@ def _content(files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _grid(predictions: Predictions) -> Grid:
-    """The axes of instances; of plain predictions, one."""
-    return predictions.grid or Grid((len(predictions),), 1)
-
-
 def _name_of(predictions: Predictions) -> str:
-    return "the predictions" if predictions.path is None else file_name(predictions.path)
+    return file_name(predictions.path or "")
 
 
-def _fill(blocks: Blocks, work: Work, progress: Progress | None) -> None:
-    """Compute the missing blocks."""
-    try:  # for nobody else's eyes: the results may replace a private file
-        blocks.folder.mkdir(0o700, exist_ok=True)
-    except OSError as error:
-        raise type(error)(
-            error.errno, f"cannot write in {str(blocks.folder.parent)!r}: {error.strerror}"
-        ) from error
-    missing = blocks.missing()
-    for done, _ in enumerate(work(missing), len(blocks) - len(missing) + 1):
-        if progress is not None:
-            progress(min(done * blocks.rows, blocks.n), blocks.n)
-
-
-def _compute(predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, i: int) -> None:
+def _compute(
+    opened: Callable[[], Predictions], losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
+) -> None:
     """Compute and write one block."""
-    rows, grid = blocks.span(i), _grid(predictions)
+    predictions, rows = opened(), blocks.span(i)
     results: dict[str, np.ndarray] = {}
     try:  # a large block is checked when it is first computed with
-        q = predictions.read(rows.start * grid.unit, rows.stop * grid.unit).distribution()
+        q = predictions.read(rows.start * unit, rows.stop * unit).distribution()
         for name, loss in losses.items():
             u = decompose(q, loss)
             sums = u.sum()
             for part in PARTS:
-                values, total = np.asarray(getattr(u, part)), np.asarray(getattr(sums, part))
-                results[f"{name}_{part}"] = grid.restored(values, labels=True)
-                results[f"{name}_sum_{part}"] = grid.restored(total, labels=False)
+                results[f"{name}_{part}"] = np.asarray(getattr(u, part))
+                results[f"{name}_sum_{part}"] = np.asarray(getattr(sums, part))
     except ValueError as error:
         wrong = error if isinstance(error, InputError) else InputError(str(error))
         where = f"{_name_of(predictions)}, rows {rows.start} to {rows.stop}"
         raise wrong.found_in(where) from error
     blocks.write(i, results)
-
-
-def _open_and_compute(
-    sources: list[str], options: dict[str, Any], losses: dict[str, Loss], blocks: Blocks, i: int
-) -> None:
-    """The same on another machine."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said once, where the work was started
-        predictions = load_predictions(sources, **options)
-    _compute(predictions, losses, blocks, i)
 
 
 def _on_cluster(
@@ -341,18 +304,14 @@ def _connected(scheduler: str) -> Any:
 
 
 def _named(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
-    """Each loss by the name of its columns, ``log`` or ``BetaLoss_a_minus0_5_b_0_5``; other losses
-    of the same name (functions without one) are numbered.
-    """
+    """Each loss by the name of its columns, ``log`` or ``BetaLoss_a_minus0_5_b_0_5``."""
     chosen: dict[str, Loss] = {}
     for given in losses:
         loss = as_loss(given)
         name = given if isinstance(given, str) else repr(loss)
         name = re.sub(r"\W+", "_", name.replace("-", "minus")).strip("_")
-        plain, number = name, 1
-        while name in chosen and _identity(chosen[name]) != _identity(loss):
-            number += 1
-            name = f"{plain}_{number}"
+        if name in chosen and _identity(chosen[name]) != _identity(loss):
+            raise ValueError(f"two different losses are called {name!r}; give one another name")
         chosen[name] = loss
     if not chosen:
         raise ValueError("`losses` must name at least one loss")

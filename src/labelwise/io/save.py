@@ -46,17 +46,10 @@ def save_predictions(
     path = Path(path)
     kind = check_format(path)
     if predictions is None:
-        unknown = [key for key in arrays if key not in KEYS]
-        if unknown:
-            raise TypeError(
-                f"a prediction file has no `{unknown[0]}`; it has "
-                f"{', '.join(f'`{key}`' for key in KEYS)}"
-            )
-        host: dict[str, Any] = {
-            key: x if x is None or key == "class_names" else to_numpy(x)
-            for key, x in arrays.items()
-        }
-        predictions = Predictions(**host)
+        for key, x in arrays.items():
+            if x is not None and key != "class_names":
+                arrays[key] = to_numpy(x)
+        predictions = Predictions(**arrays)
     elif arrays:
         raise TypeError(
             f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well"
@@ -67,11 +60,6 @@ def save_predictions(
         x = getattr(predictions, key)
         if x is not None:
             present[key] = np.asanyarray(x)
-            if present[key].dtype.hasobject:
-                raise TypeError(
-                    f"`{key}` must be numbers or text, not Python objects; convert it first, e.g. "
-                    f"np.asarray({key}, dtype=str)"
-                )
     if predictions.q is not None:
         raise TypeError(
             "a prediction file holds numbers; save the arrays of the distribution by name, such as "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -35,5 +34,4 @@ def _on_disk(path: Path, array: Any, config: Any) -> OnDisk:
             block = np.asarray(array[key])
         return np.array(block.tolist(), str) if text else block.astype(dtype, copy=False)
 
-    chunk_bytes = prod(array.chunks) * dtype.itemsize
-    return OnDisk(array.shape, dtype, read, path, chunk_bytes)
+    return OnDisk(array.shape, dtype, read, path)
