@@ -33,7 +33,6 @@ PYTHON_FIXES: Mapping[str, str] = {
     "first_label": "Labels start at 1? Subtract 1, or give class_names=['1', …, '{last}']",
     "groups": "Pass the group of each case, `groups`",
     "integers": "If 255 stands for 1, divide by 255, or use normalize=True",
-    "label_wise": "Use strategy='label_wise'",
     "logits": "If these are logits, use {kind}.from_logits",
     "logits_or_labels": (
         "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits"

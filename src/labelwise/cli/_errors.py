@@ -30,7 +30,6 @@ OPTION_FIXES: Mapping[str, str] = {
     "first_label": "Labels start at 1? Subtract 1, or give --class-names 1,…,{last}",
     "groups": "Save the group of each case in the prediction file, as `groups`",
     "integers": "If 255 stands for 1, divide by 255, or use --normalize",
-    "label_wise": "Use --strategy label_wise",
     "logits": "If these are logits, use --logits",
     "logits_or_labels": (
         "Class labels must be one-hot encoded first; if these are logits, use --logits"

@@ -28,12 +28,6 @@ EXPLAINED = 5
     help="Weight the classes by the cost of missing them (.toml).",
 )
 @click.option(
-    "--strategy",
-    type=Choice(["label_wise", "entropy", "bald", "random"]),
-    default="label_wise",
-    help="How to score a case; all but label_wise ignore classes and costs.",
-)
-@click.option(
     "--batch",
     type=Choice(["top", "balanced"]),
     default="top",
@@ -45,19 +39,14 @@ EXPLAINED = 5
     type=OutputPath(allow_dash=True),
     help="Write the chosen cases as .csv; - for stdout.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random."
-)
 @json_option("sentences")
 def command(
     predictions: Given,
     budget: int,
     label: str | None,
     costs_file: Path | None,
-    strategy: str,
     batch: str,
     output: Path | None,
-    seed: int,
     as_json: bool,
 ) -> None:
     """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the
@@ -81,14 +70,11 @@ def command(
         costs,
         budget=budget,
         label=label,
-        strategy=strategy,
         batch=batch,
-        rng=seed,
     )
     ids = list(range(len(stored))) if stored.ids is None else [str(name) for name in stored.ids]
-    labels = choice.label or ("",) * budget
     rows = [
-        (i + 1, ids[k], float(choice.score[k]), labels[i])
+        (i + 1, ids[k], float(choice.score[k]), choice.label[i])
         for i, k in enumerate(choice.index.tolist())
     ]
     columns = ("rank", "id", "score", "label")

@@ -21,7 +21,7 @@ from .cost_values import (
     check_matrix,
     check_number,
     known_names,
-    matrix_by_name,
+    as_mapping,
     per_class,
 )
 from .problem import Problem
@@ -117,7 +117,7 @@ class Costs:
             )
         if given:
             default = check_number(1.0 if default is None else default, "`default`")
-        matrix = matrix_by_name(matrix)
+        matrix = as_mapping(matrix, "matrix")
         names = known_names(matrix, class_names)
         values = {
             "missed": check_costs("missed", {} if missed is None else missed, names),
