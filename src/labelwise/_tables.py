@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._arrays import to_numpy
-from ._format import number
+from ._format import MISSING, number
 from ._frames import ids_at, is_positions
 from ._lazy import imported
 from ._suggestions import check_choice
@@ -36,33 +36,28 @@ class Summary:
 
     def text(self) -> str:
         """As plain text; control characters in names are replaced."""
-        lines = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  "
-            + "  ".join(
-                x.ljust(w) if i == 0 else x.rjust(w)
-                for i, (x, w) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join(
-            [_printable(self.title), *table, *([f"  {self.note}"] if self.note else [])]
-        )
+        lines = [_printable(self.title)]
+        cells = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for first, *others in cells:
+            padded = [first.ljust(widths[0])]
+            for text, width in zip(others, widths[1:], strict=True):
+                padded.append(text.rjust(width))
+            lines.append("  " + "  ".join(padded).rstrip())
+        if self.note:
+            lines.append(f"  {self.note}")
+        return "\n".join(lines)
 
     def html(self) -> str:
         """As HTML with everything escaped."""
-        head = "".join(f"<th>{_escaped(x)}</th>" for x in self.header)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{_escaped(x)}</td>' for x in row)}</tr>" for row in self.rows
-        )
-        table = (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            if self.rows
-            else ""
-        )
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        return f"<div><p>{html.escape(_printable(self.title))}</p>{table}{note}</div>"
+        parts = [f"<p>{html.escape(_printable(self.title))}</p>"]
+        if self.rows:
+            head = _html_row("th", self.header)
+            body = "".join(_html_row("td", row) for row in self.rows)
+            parts.append(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
+        if self.note:
+            parts.append(f"<p>{html.escape(self.note)}</p>")
+        return f"<div>{''.join(parts)}</div>"
 
 
 class Shown:
@@ -79,12 +74,17 @@ class Shown:
 
 
 def _cell(x: Any) -> str:
-    text = number(float(x), 4) if isinstance(x, float | np.floating) else _printable(str(x))
+    if x is None:
+        return MISSING
+    text = _printable(str(x))
+    if isinstance(x, float | np.floating):
+        text = number(float(x), 4)
     return shortened(text, LONGEST)
 
 
-def _escaped(x: Any) -> str:
-    return html.escape(_cell(x))
+def _html_row(tag: str, row: Sequence[Any]) -> str:
+    cells = "".join(f"<{tag}>{html.escape(_cell(x))}</{tag}>" for x in row)
+    return f"<tr>{cells}</tr>"
 
 
 def _printable(text: str) -> str:
