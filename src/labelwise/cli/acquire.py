@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,8 +11,7 @@ from ._input import Choice, Given, predictions_argument, read_costs, read_predic
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath
 
-EXPLAINED = 5
-"""Number of choices to explain."""
+EXPLAINED = 5  # choices
 
 
 @click.command()
@@ -64,29 +64,31 @@ def command(
 
     to_pipe = check_csv(output, "the chosen cases")
     stored = read_predictions(predictions, quiet=as_json or to_pipe)
-    costs = None if costs_file is None else read_costs(costs_file)
-    choice = acquire(
-        stored.distribution(),
-        costs,
-        budget=budget,
-        label=label,
-        batch=batch,
-    )
-    ids = list(range(len(stored))) if stored.ids is None else [str(name) for name in stored.ids]
-    rows = [
-        (i + 1, ids[k], float(choice.score[k]), choice.label[i])
-        for i, k in enumerate(choice.index.tolist())
-    ]
+    costs = None
+    if costs_file is not None:
+        costs = read_costs(costs_file)
+    choice = acquire(stored.distribution(), costs, budget=budget, label=label, batch=batch)
+    ids: Any = stored.ids
+    if ids is None:
+        ids = range(len(stored))
     columns = ("rank", "id", "score", "label")
+    rows = []
+    for rank, (i, name) in enumerate(zip(choice.index, choice.label, strict=True), start=1):
+        rows.append((rank, ids[i], choice.score[i], name))
     if output is not None and write_csv(output, columns, rows):
         return
     if as_json:
-        echo_json(
-            {"cases": len(stored), "chosen": [dict(zip(columns, row, strict=True)) for row in rows]}
-        )
+        chosen = [dict(zip(columns, row, strict=True)) for row in rows]
+        echo_json({"cases": len(stored), "chosen": chosen})
         return
-    echo(f"{budget:,} of {len(stored):,} cases to label next" + (f", for {label}" if label else ""))
+    title = f"{budget:,} of {len(stored):,} cases to label next"
+    if label:
+        title += f", for {label}"
+    echo(title)
     for j in range(min(EXPLAINED, budget)):
-        echo(one_line(("" if stored.ids is None else f"{rows[j][1]}: ") + choice.explain(j)))
+        sentence = choice.explain(j)
+        if stored.ids is not None:
+            sentence = f"{rows[j][1]}: {sentence}"
+        echo(one_line(sentence))
     if output is not None:
         echo(f"Written to {output}")
