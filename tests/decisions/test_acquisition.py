@@ -106,9 +106,7 @@ def test_several_labels_at_once():
     probs = np.random.default_rng(1).random((3, 20, 4))
     q = lw.MultiLabelEnsemble(probs)
     share = q.mean().mean(axis=0)
-    assert np.allclose(
-        acquire(q, budget=2).score, (lw.decompose(q).epistemic / share).sum(axis=-1)
-    )
+    assert np.allclose(acquire(q, budget=2).score, (lw.decompose(q).epistemic / share).sum(axis=-1))
     assert len(acquire(q, budget=20).index) == 20
 
 

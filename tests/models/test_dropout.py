@@ -148,7 +148,7 @@ def test_functional_dropout_is_switched_when_its_class_is_named():
     model = Net()
     with pytest.raises(
         ValueError,
-        match=r"needs dropout layers with p > 0 in every module.* name its class in `extra_modules`",
+        match=r"needs dropout layers with p > 0 in every module.* its class in `extra_modules`",
     ):
         lw.from_models(model, inputs(), n_samples=2)
     q = lw.from_models(model, inputs(), n_samples=5, extra_modules=[Net])

@@ -117,9 +117,7 @@ INPUT_OPTIONS = (
         type=int,
         help="Where the members are in arrays of three axes or more.  [default: 0]",
     ),
-    click.option(
-        "--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"
-    ),
+    click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
     click.option(
         "--normalize",
         is_flag=True,

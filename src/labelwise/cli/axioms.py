@@ -35,14 +35,18 @@ def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None
     if as_json:
         found = []
         for result in table:
-            record = {key: getattr(result, key) for key in ("axiom", "measure", "verdict", "trials")}
+            record = {
+                key: getattr(result, key) for key in ("axiom", "measure", "verdict", "trials")
+            }
             record["counterexample"] = result.counterexample and str(result.counterexample)
             found.append(record)
         echo_json(found)
         return
     rows: dict[str, dict[str, str]] = {}
     for result in table:
-        row = rows.setdefault(result.axiom, {"axiom": result.axiom, "TU": "–", "AU": "–", "EU": "–"})
+        row = rows.setdefault(
+            result.axiom, {"axiom": result.axiom, "TU": "–", "AU": "–", "EU": "–"}
+        )
         row[result.measure] = result.verdict
     echo_table(table.name, ("axiom", "TU", "AU", "EU"), [row.values() for row in rows.values()])
     for result in table:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..io import Predictions
     from ..losses import LossName
 
+
 @click.command()
 @predictions_argument
 @click.option(

@@ -17,11 +17,11 @@ from .._validation import set_fields
 from ..io.files import read_toml
 from .cost_values import (
     CostValues,
+    as_mapping,
     check_costs,
     check_matrix,
     check_number,
     known_names,
-    as_mapping,
     per_class,
 )
 from .problem import Problem

@@ -14,9 +14,9 @@ from .._resampling import Estimate, check_confidence
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
 from .costs import Task
+from .frames import true_outcomes
 from .policy import BreakEven, Decisions
 from .problem import ABSTAIN, ASK
-from .frames import true_outcomes
 from .realized import largest_savings, paired_saving
 
 MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost

@@ -36,6 +36,13 @@ class Adapter:
     """Whether the models say that labels may occur together."""
 
 
+def each_model(
+    models: Sequence[Any], predict: Callable[[Any, Batch], Any]
+) -> Callable[[Batch], Sequence[Any]]:
+    """Every model as one member."""
+    return lambda batch: [predict(model, batch) for model in models]
+
+
 def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
     """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a
     class that a member has never seen.
@@ -47,9 +54,7 @@ def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
     return full
 
 
-def class_order(
-    known: tuple[str, ...] | None, class_names: Any
-) -> tuple[Any, list[int] | None]:
+def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, list[int] | None]:
     """The class names of the result, and where its classes are among those ``known`` to the models;
     ``None``: in their order.
 
@@ -67,10 +72,11 @@ def class_order(
         return class_names, None  # from positions
     names = tuple(map(str, class_names))
     if sorted(names) == sorted(known):
-        return names, [known.index(name) for name in names]
+        return names, list(map(known.index, names))
     numbers = integer_names(known)
     if numbers is None and set(known) != {"False", "True"}:
-        unknown = next((name for name in names if name not in known), names[-1:])
+        unknown_names = [name for name in names if name not in known]
+        unknown = (unknown_names or names or ("",))[0]
         hint = did_you_mean(unknown, known)
         raise InputError(
             f"`class_names` must be the classes of the models, {listed(known)}, in any order; got "
@@ -80,11 +86,11 @@ def class_order(
         )
     in_order = numbers is None or np.array_equal(numbers, np.arange(len(known)))
     if len(names) == len(known) and not in_order:
-        pairs = [f"{number} = {name}" for number, name in zip(known, names, strict=True)]
-        more = ", …" if len(pairs) > 5 else ""
+        pairs = list(map("{} = {}".format, known[:5], names))
+        if len(known) > 5:
+            pairs.append("…")
         warnings.warn(
-            f"The models' classes are named in ascending order: {', '.join(pairs[:5])}{more}",
-            stacklevel=3,
+            f"The models' classes are named in ascending order: {', '.join(pairs)}", stacklevel=3
         )
     return names, None
 
@@ -128,7 +134,7 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
 
 def same_names(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """The class names that all members have; some may have none."""
-    known = sorted({each for each in names if each is not None})
+    known = sorted(set(filter(None, names)))
     if len(known) > 1:
         raise ValueError(
             f"the models must have the same classes in the same order; got {known[0]} and "

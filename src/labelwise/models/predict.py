@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -18,7 +18,7 @@ from .._validation import FEW_ROWS, as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
-from ._adapter import Adapter, class_order
+from ._adapter import Adapter, class_order, each_model
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
 from .boosted_models import catboost_adapter, lightgbm_adapter, xgboost_adapter
 from .keras_models import keras_adapter
@@ -212,9 +212,9 @@ def _adapter_of(
         return torch_adapter(several, single, n_samples, extra_modules, device, seed)
     if device is not None:
         raise ValueError(f"`device` is for torch modules; got {device!r} for {kind}")
-    if single and all_are("catboost", "CatBoostClassifier"):
-        if n_samples or models.get_all_params().get("posterior_sampling"):
-            return catboost_adapter(models, n_samples)
+    catboost = single and all_are("catboost", "CatBoostClassifier")
+    if catboost and (n_samples or models.get_all_params().get("posterior_sampling")):
+        return catboost_adapter(models, n_samples)
     if n_samples is not None:
         raise ValueError(
             "`n_samples` is for dropout in torch modules and for catboost's virtual ensembles; "
@@ -231,11 +231,8 @@ def _adapter_of(
 
         return sklearn_adapter(several, single=single)
     if all(callable(model) and not isinstance(model, type) for model in several):
-        return Adapter(
-            lambda batch: [model(*batch.args, **batch.kwargs) for model in several],
-            "unknown",
-            batch_size=1024,
-        )
+        predict = each_model(several, lambda model, batch: model(*batch.args, **batch.kwargs))
+        return Adapter(predict, "unknown", batch_size=1024)
     raise TypeError(
         "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, "
         "ONNX Runtime sessions or functions, all of one kind; got "
@@ -255,19 +252,18 @@ def _predict(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np
     labels: list[np.ndarray] = []
     with adapter.running():
         for batch in batches:
-            outputs = [to_numpy(output) for output in adapter.predict(batch)]
-            shapes = sorted({output.shape for output in outputs})
-            if len(shapes) > 1:
-                raise ValueError(
-                    "the models must give outputs of one shape; got "
-                    f"{' and '.join(map(str, shapes))}"
-                )
-            if shapes[0][:1] != (len(batch),):
+            outputs = list(map(to_numpy, adapter.predict(batch)))
+            shape = outputs[0].shape
+            for output in outputs:
+                if output.shape != shape:
+                    shapes = " and ".join(map(str, sorted((shape, output.shape))))
+                    raise ValueError(f"the models must give outputs of one shape; got {shapes}")
+            if shape[:1] != (len(batch),):
                 raise ValueError(
                     "the models must give one row of scores per instance; got shape "
-                    f"{shapes[0]} for {len(batch)} instances"
+                    f"{shape} for {len(batch)} instances"
                 )
-            if scores and scores[0].shape[2:] != shapes[0][1:]:
+            if scores and scores[0].shape[2:] != shape[1:]:
                 raise ValueError(
                     "the batches give outputs of different shapes; pad the inputs to one length"
                 )

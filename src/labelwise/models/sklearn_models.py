@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._adapter import Adapter, aligned, check_common_classes
+from ._adapter import Adapter, aligned, check_common_classes, each_model
 from ._batches import Batch
 from .sklearn import LabelwiseClassifier
 
@@ -44,19 +44,18 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
             tuple(map(str, inner.classes_)),
             weights=_weights(inner),
         )
+    known = []
     for model in models:
         if not hasattr(model, "predict_proba"):
             raise TypeError(_no_probabilities(model))
-    check_common_classes([model.classes_ for model in models])
-    classes = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
+        known.append(model.classes_)
+    check_common_classes(known)
+    classes = np.unique(np.concatenate(known))
 
-    def predict(batch: Batch) -> list[np.ndarray]:
-        return [
-            aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes)
-            for model in models
-        ]
+    def predict(model: Any, batch: Batch) -> np.ndarray:
+        return aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes)
 
-    return Adapter(predict, "probabilities", tuple(map(str, classes)))
+    return Adapter(each_model(models, predict), "probabilities", tuple(map(str, classes)))
 
 
 def _unwrap(model: Any) -> tuple[Any, list[Pipeline]]:
@@ -114,10 +113,11 @@ def _members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarra
     if isinstance(model, LabelwiseClassifier):
         return list(model.predict_distribution(X).probs)
     if isinstance(model, CalibratedClassifierCV):
-        return [
-            aligned(np.asarray(each.predict_proba(X)), each.classes, model.classes_)
-            for each in model.calibrated_classifiers_
-        ]
+        members = []
+        for member in model.calibrated_classifiers_:
+            probs = np.asarray(member.predict_proba(X))
+            members.append(aligned(probs, member.classes, model.classes_))
+        return members
     features: Any = [None] * len(model.estimators_)
     if isinstance(model, BaggingClassifier):
         features = model.estimators_features_
@@ -134,11 +134,11 @@ def _members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarra
             raise ValueError(f"the members of {_no_probabilities(member)}")
     # All fit their members on encoded labels: a member's classes_ are positions in the ensemble's.
     positions = np.arange(len(model.classes_))
-    members: list[np.ndarray] = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
-        delayed(_member)(member, X if columns is None else X[:, columns], positions)
-        for member, columns in zip(model.estimators_, features, strict=True)
-    )
-    return members
+    tasks = []
+    for member, columns in zip(model.estimators_, features, strict=True):
+        seen = X if columns is None else X[:, columns]
+        tasks.append(delayed(_member)(member, seen, positions))
+    return list(Parallel(n_jobs=model.n_jobs, require="sharedmem")(tasks))
 
 
 def _member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ._adapter import Adapter, same_names
+from ._adapter import Adapter, each_model, same_names
 from ._batches import Batch
 from .dropout import dropout_layers
 
@@ -54,23 +54,28 @@ def torch_adapter(
                     layer.training = True
             yield
 
-    def predict(batch: Batch) -> list[torch.Tensor]:
-        return [_scores(model, batch) for model in models for _ in range(n_samples or 1)]
-
-    names, multilabel = zip(*(_config(model) for model in models), strict=True)
-    return Adapter(predict, "logits", same_names(names), 1024, running, multilabel=any(multilabel))
+    members = [model for model in models for _ in range(n_samples or 1)]
+    names, multilabel = zip(*map(_config, models), strict=True)
+    return Adapter(
+        each_model(members, _scores),
+        "logits",
+        same_names(names),
+        batch_size=1024,
+        running=running,
+        multilabel=any(multilabel),
+    )
 
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
-    modes = [(module, module.training) for module in model.modules()]
+    modes = {module: module.training for module in model.modules()}
     try:
         model.eval()
         with torch.no_grad():
             yield
     finally:
-        for module, mode in modes:
+        for module, mode in modes.items():
             module.training = mode
 
 
