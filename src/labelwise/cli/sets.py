@@ -55,7 +55,7 @@ def command() -> None:
     "--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets."
 )
 @click.option(
-    "--cover",
+    "--coverage-unit",
     type=Choice(["case", "group"]),
     help=(
         "If the file has `groups`: a random case, or all cases, of a new group.  [default: case; "
@@ -88,7 +88,7 @@ def fit(
     events_file: Path | None,
     per: str,
     ordinal: bool,
-    cover: str | None,
+    coverage_unit: str | None,
     **options: Any,
 ) -> None:
     """Fit prediction sets on labeled calibration cases PREDICTIONS.
@@ -106,8 +106,8 @@ def fit(
             f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use "
             "--labels"
         )
-    if cover is not None and stored.groups is None:
-        raise ValueError("--cover needs `groups` in the file: which cases belong together")
+    if coverage_unit is not None and stored.groups is None:
+        raise ValueError("--coverage-unit needs `groups` in the file: which cases belong together")
     rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence")}
     fitted: Any
     if stored.multilabel:
@@ -118,7 +118,7 @@ def fit(
             stored.y_true,
             per=per if events_file is None else read_events(events_file),
             groups=stored.groups,
-            cover=cover or "case",
+            cover=coverage_unit or "case",
             shape=cuts(stored.class_names or stored.n_classes) if ordinal else None,
             **options,
         )

@@ -183,10 +183,10 @@ def _class_need(
             raise ValueError(
                 f"`prevalence` must be K = {q.n_classes} shares, not negative; got {prevalence!r}"
             )
-    need = epistemic / np.maximum(share, 1 / len(epistemic))
-    if costs is None:
-        return need
-    return np.asarray(need * _cost_of_missing(costs, q))
+    weight = np.ones(q.n_classes)
+    if costs is not None:
+        weight = _cost_of_missing(costs, q)
+    return np.asarray(weight * epistemic / np.maximum(share, 1 / len(epistemic)))
 
 
 def _cost_of_missing(costs: Costs, q: Distribution) -> np.ndarray:

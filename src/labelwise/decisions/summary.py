@@ -221,6 +221,7 @@ def summarize_decisions(
     for label in range(k):
         of_class = saved[truth == label] if saved.ndim == 1 else saved[:, label]
         by_class[:, label] = paired_saving(of_class, largest_by_class[label], confidence)
+    value, low, high = by_class
     method = "paired t with extremes"
     saving = paired_saving(_per_case(saved), largest, confidence)
 
@@ -238,7 +239,7 @@ def summarize_decisions(
         expected_cost=_mean(expected),
         excess=_excess(plan, _per_case(paid), expected, groups, confidence),
         saving=Estimate(*saving, confidence, method),
-        saving_by_class=Estimate(*by_class, confidence, method),
+        saving_by_class=Estimate(value, low, high, confidence, method),
         fewer_missed=fewer_missed(no_longer, only_now, cases, confidence),
         break_even=plan.break_even,
         task=plan.task,
@@ -248,7 +249,7 @@ def summarize_decisions(
 
 def _per_case(costs: np.ndarray) -> np.ndarray:
     """What each case costs; per label, what all its labels do."""
-    return costs.reshape(len(costs), -1).sum(axis=1)
+    return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
 
 
 def _mean(costs: np.ndarray) -> float:

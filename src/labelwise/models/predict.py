@@ -364,7 +364,7 @@ def _two_classes(
             "second class"
         )
     values = tuple(range(1, second.ndim))
-    shares = ((second >= 0) & (second <= 1)).all(axis=values)
+    shares = np.asarray(((second >= 0) & (second <= 1)).all(axis=values))
     if activation is None:
         if second[0].size >= FEW_OUTPUTS:
             _check_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
