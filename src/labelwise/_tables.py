@@ -93,37 +93,46 @@ def _printable(text: str) -> str:
 
 def counted(n: int, one: str, many: str | None = None) -> str:
     """``3 labels``, ``1 label``."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    if n == 1:
+        return f"1 {one}"
+    return f"{n:,} {many or one + 's'}"
 
 
 def shortened(text: str, longest: int) -> str:
     """``text``, cut with an ellipsis if it is longer."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1] + "…"
 
 
 def enumerated(words: Sequence[str]) -> str:
     """``a, b and c``."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
+def first_names(names: Sequence[str], limit: int = 5) -> str:
     """The first few names."""
-    return ", ".join(_cell(name) for name in names[:most]) + (", …" if len(names) > most else "")
+    shown = [_cell(name) for name in names[:limit]]
+    if len(names) > limit:
+        shown.append("…")
+    return ", ".join(shown)
 
 
-def plain(value: Any, digits: int = 17) -> Any:
+def json_ready(value: Any, digits: int = 17) -> Any:
     """``value`` as JSON can hold it: lists for arrays, numbers of at most so many digits, ``None``
     for NaN and infinity.
 
-    >>> plain({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
+    >>> json_ready({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
     {'x': [0.25, None], 'n': 3}
     """
     if isinstance(value, dict):
-        return {str(key): plain(part, digits) for key, part in value.items()}
+        return {str(key): json_ready(part, digits) for key, part in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist(), digits)
+        return json_ready(value.tolist(), digits)
     if isinstance(value, list | tuple):
-        return [plain(part, digits) for part in value]
+        return [json_ready(part, digits) for part in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.{digits}g}") if np.isfinite(value) else None
     return value.item() if isinstance(value, np.integer | np.bool_) else value
@@ -140,15 +149,15 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     """
     check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
-    plain = {
-        name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x
-        for name, values in columns.items()
-    }
-    return (
-        module.DataFrame(plain, index=index)
-        if library == "pandas"
-        else module.DataFrame(plain, nan_to_null=True)
-    )
+    table = {}
+    for name, values in columns.items():
+        column: Any = np.asarray(values)
+        if column.dtype.kind in "OUST":  # text as Python's strings
+            column = column.tolist()
+        table[name] = column
+    if library == "pandas":
+        return module.DataFrame(table, index=index)
+    return module.DataFrame(table, nan_to_null=True)
 
 
 def instance_frame(
@@ -169,24 +178,21 @@ def instance_frame(
     (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
     their positions. With ``rank`` the rows are numbered from 1 before that.
     """
-    ranks = {"rank": np.arange(1, len(where) + 1)} if rank and where is not None else {}
-    if ids is None and known is not None and not is_positions(known):
-        known = known if where is None else ids_at(known, where)
-        if library == "pandas":
-            index = (
-                known
-                if repeat == 1
-                else known.repeat(repeat)
-                if hasattr(known, "repeat")
-                else np.repeat(known, repeat)
-            )
-            return frame(ranks | dict(columns), library, index)
-        names = {"id": np.fromiter(known, dtype=object, count=len(known))}
-    else:
-        names = index_columns(shape, ids, where)
-    return frame(
-        ranks | {name: np.repeat(x, repeat) for name, x in names.items()} | dict(columns), library
-    )
+    table: dict[str, Any] = {}
+    if rank and where is not None:
+        table["rank"] = np.arange(1, len(where) + 1)
+    if ids is not None or known is None or is_positions(known):
+        for name, values in index_columns(shape, ids, where).items():
+            table[name] = np.repeat(values, repeat)
+        return frame(table | dict(columns), library)
+    if where is not None:
+        known = ids_at(known, where)
+    if library == "pandas":
+        if repeat > 1:  # an index keeps its kind
+            known = known.repeat(repeat) if hasattr(known, "repeat") else np.repeat(known, repeat)
+        return frame(table | dict(columns), library, known)
+    table["id"] = np.repeat(np.fromiter(known, dtype=object, count=len(known)), repeat)
+    return frame(table | dict(columns), library)
 
 
 def index_columns(

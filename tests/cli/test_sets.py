@@ -198,7 +198,9 @@ def test_mistakes(folder: Path) -> None:
     )
     assert (
         "--coverage-unit needs `groups`"
-        in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage-unit", "case", code=2).output
+        in run(
+            "fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage-unit", "case", code=2
+        ).output
     )
     assert (
         "there is no sets file"

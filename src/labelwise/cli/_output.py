@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._tables import Summary, plain, shortened
+from .._tables import Summary, json_ready, shortened
 
 if TYPE_CHECKING:
     from .._resampling import Estimate
@@ -129,7 +129,7 @@ def echo_json(value: Any) -> None:
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     escaped = not encoding.lower().startswith("utf")
-    text = json.dumps(plain(value), indent=2, ensure_ascii=escaped)
+    text = json.dumps(json_ready(value), indent=2, ensure_ascii=escaped)
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 

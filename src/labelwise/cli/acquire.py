@@ -63,14 +63,14 @@ def command(
     from ..decisions import acquire
 
     to_pipe = check_csv(output, "the chosen cases")
-    stored = read_predictions(predictions, quiet=as_json or to_pipe)
+    loaded = read_predictions(predictions, quiet=as_json or to_pipe)
     costs = None
     if costs_file is not None:
         costs = read_costs(costs_file)
-    choice = acquire(stored.distribution(), costs, budget=budget, label=label, batch=batch)
-    ids: Any = stored.ids
+    choice = acquire(loaded.distribution(), costs, budget=budget, label=label, batch=batch)
+    ids: Any = loaded.ids
     if ids is None:
-        ids = range(len(stored))
+        ids = range(len(loaded))
     columns = ("rank", "id", "score", "label")
     rows = []
     for rank, (i, name) in enumerate(zip(choice.index, choice.label, strict=True), start=1):
@@ -79,15 +79,15 @@ def command(
         return
     if as_json:
         chosen = [dict(zip(columns, row, strict=True)) for row in rows]
-        echo_json({"cases": len(stored), "chosen": chosen})
+        echo_json({"cases": len(loaded), "chosen": chosen})
         return
-    title = f"{budget:,} of {len(stored):,} cases to label next"
+    title = f"{budget:,} of {len(loaded):,} cases to label next"
     if label:
         title += f", for {label}"
     echo(title)
     for j in range(min(EXPLAINED, budget)):
         sentence = choice.explain(j)
-        if stored.ids is not None:
+        if loaded.ids is not None:
             sentence = f"{rows[j][1]}: {sentence}"
         echo(one_line(sentence))
     if output is not None:

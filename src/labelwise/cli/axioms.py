@@ -48,7 +48,9 @@ def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None
             result.axiom, {"axiom": result.axiom, "TU": "–", "AU": "–", "EU": "–"}
         )
         row[result.measure] = result.verdict
-    echo_table(table.name, ("axiom", "TU", "AU", "EU"), [tuple(row.values()) for row in rows.values()])
+    echo_table(
+        table.name, ("axiom", "TU", "AU", "EU"), [tuple(row.values()) for row in rows.values()]
+    )
     for result in table:
         if not result.holds:
             echo(f"{result.axiom} {result.measure}: {result.counterexample}")

@@ -88,32 +88,32 @@ def command(
     from ..decisions import decide
     from ..decisions.frames import case_rows
 
-    stored = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
+    loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
         task = "multiclass"
-        if stored.multilabel:
+        if loaded.multilabel:
             task = "per_label"
             note = "the labels may occur together, so each is decided by itself (--task per_label)"
             echo(f"Note: {note}", err=True)
     costs = read_costs(costs_file)
     with notes(), progress_bar("decide"):  # notes: that the probabilities are badly calibrated
-        plan = decide(stored.distribution(), costs, task=task, y_true=stored.y_true)
-    ids = stored.ids
+        plan = decide(loaded.distribution(), costs, task=task, y_true=loaded.y_true)
+    ids = loaded.ids
     if ids is None:
-        ids = np.arange(len(stored))
-    if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
+        ids = np.arange(len(loaded))
+    if output is not None and write_csv(output, *case_rows(plan, ids, loaded.y_true)):
         return
-    per_case = plan.expected_cost.reshape(len(stored), -1).sum(axis=1)
+    per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)
     # asked cases often cost the same: first those where the answer saves most
-    per_answer = plan.value_of_label.reshape(len(stored), -1).sum(axis=1)
+    per_answer = plan.value_of_label.reshape(len(loaded), -1).sum(axis=1)
     worst = np.lexsort((-per_answer, -per_case))[:EXPLAINED].tolist()
     story = None
-    if stored.y_true is not None:
-        story = plan.summary(stored.y_true, groups=stored.groups)
+    if loaded.y_true is not None:
+        story = plan.summary(loaded.y_true, groups=loaded.groups)
     if as_json:
         names, counts = np.unique(plan.action_names, return_counts=True)
         result = {
-            "cases": len(stored),
+            "cases": len(loaded),
             "task": task,
             "actions": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "expected_cost": per_case.mean(),

@@ -57,34 +57,34 @@ def command(
       labelwise evaluate model1.csv model2.csv --labels truth.csv
       labelwise evaluate preds.npz --votes votes.npy
     """
-    stored = read_predictions(predictions, quiet=as_json)
-    _check_instances(stored, predictions.name)
+    loaded = read_predictions(predictions, quiet=as_json)
+    _check_instances(loaded, predictions.name)
     votes = find_votes(predictions, votes_file)
     result: dict[str, Any] = {}
-    if stored.y_true is not None:
-        result = evaluate(stored, loss)
+    if loaded.y_true is not None:
+        result = evaluate(loaded, loss)
         if ood is not None:
-            other = _read_other(predictions.other(ood), stored, predictions.name, quiet=as_json)
-            result |= detect(stored, other, loss)
+            other = _read_other(predictions.other(ood), loaded, predictions.name, quiet=as_json)
+            result |= detect(loaded, other, loss)
     elif ood is not None or not votes:
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
     if votes:
-        result["votes"] = compare_votes(stored.distribution(), stored.groups, **votes)
+        result["votes"] = compare_votes(loaded.distribution(), loaded.groups, **votes)
     if as_json:
         echo_json(result)
         return
-    if stored.y_true is not None:
-        _show(result, stored)
+    if loaded.y_true is not None:
+        _show(result, loaded)
     if ood is not None:
         _show_detection(result, ood)
     if votes:
         show_votes(result["votes"])
 
 
-def _show(result: dict[str, Any], stored: Predictions) -> None:
-    right = "share of labels right" if stored.multilabel else "accuracy"
+def _show(result: dict[str, Any], loaded: Predictions) -> None:
+    right = "share of labels right" if loaded.multilabel else "accuracy"
     echo_table(
         f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
         f"calibration error {fixed(result['calibration_error'], 3)}",
@@ -93,7 +93,7 @@ def _show(result: dict[str, Any], stored: Predictions) -> None:
     )
     echo(result["calibration"]["sentence"])
     title = "Classes"
-    if stored.n_members != 1:
+    if loaded.n_members != 1:
         title += ", most disagreement among the members first"
     columns = ("epistemic, own instances", "epistemic, all", "epistemic share, own instances")
     rows = [tuple(x.values()) for x in result["classes"]]
@@ -116,28 +116,28 @@ def _show_detection(result: dict[str, Any], ood: Path) -> None:
     echo_table(title, ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"), rows)
 
 
-def _check_instances(stored: Predictions, name: str) -> None:
-    if not len(stored):
+def _check_instances(loaded: Predictions, name: str) -> None:
+    if not len(loaded):
         raise ValueError(f"{name} must have at least one instance; it has none")
 
 
-def _read_other(given: Given, stored: Predictions, name: str, *, quiet: bool) -> Predictions:
+def _read_other(given: Given, loaded: Predictions, name: str, *, quiet: bool) -> Predictions:
     """The out-of-distribution predictions, of the same classes and kind as those called
     ``name``.
     """
-    if stored.multilabel:
+    if loaded.multilabel:
         given = Given(given.files, {**given.options, "multilabel": True})
     other = read_predictions(given, quiet=quiet)
     _check_instances(other, given.name)
-    if other.multilabel and not stored.multilabel:
+    if other.multilabel and not loaded.multilabel:
         raise ValueError(
             f"the labels of {given.name} may occur together, and {name} has one class for each "
             "instance; they must come from the same model"
         )
-    stored.check_same_model(other, given.name)
-    if (stored.groups is None) != (other.groups is None):
+    loaded.check_same_model(other, given.name)
+    if (loaded.groups is None) != (other.groups is None):
         having, lacking = name, given.name
-        if stored.groups is None:
+        if loaded.groups is None:
             having, lacking = given.name, name
         note = (
             f"Note: {having} has `groups` and {lacking} has none, so the intervals of AUROC take "
@@ -147,7 +147,7 @@ def _read_other(given: Given, stored: Predictions, name: str, *, quiet: bool) ->
     return other
 
 
-def evaluate(stored: Predictions, loss: LossName) -> dict[str, Any]:
+def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     """All numbers of labeled predictions, as plain data, ``None`` where undefined; for labels that
     may occur together, accuracy is the share of labels that are right. One member has no epistemic
     uncertainty.
@@ -159,19 +159,19 @@ def evaluate(stored: Predictions, loss: LossName) -> dict[str, Any]:
     from ..decomposition import decompose
     from ..evaluation import by_class, check_ensemble, rejection_curve
 
-    q = stored.distribution()
-    u, mean, y = decompose(q, loss), q.mean(), stored.true_class
-    instances = counted(len(stored), "instance")
-    if stored.multilabel:
+    q = loaded.distribution()
+    u, mean, y = decompose(q, loss), q.mean(), loaded.true_class
+    instances = counted(len(loaded), "instance")
+    if loaded.multilabel:
         right = ((mean > 0.5) == y).mean(-1)
         confidence = np.maximum(mean, 1 - mean).mean(-1)
         labels, certainty, instances = y, "mean certainty", f"the labels of {instances}"
     else:
         right = (mean.argmax(-1) == y).astype(float)
         confidence = mean.max(-1)
-        labels, certainty = stored.y_true, "maximum probability"
+        labels, certainty = loaded.y_true, "maximum probability"
 
-    single = stored.n_members == 1
+    single = loaded.n_members == 1
     rejection = {}
     for name, score in {**_scores(q, u), certainty: -confidence}.items():
         curve = rejection_curve(score, utility=right)
@@ -185,13 +185,13 @@ def evaluate(stored: Predictions, loss: LossName) -> dict[str, Any]:
     errors = calibration_errors(q, labels)
     error = errors.classwise.value.mean() if errors.ece is None else errors.ece.value
     accuracy, expected = float(right.mean()), float(confidence.mean())
-    overconfidence = mean_overconfidence(right, confidence, stored.groups)
+    overconfidence = mean_overconfidence(right, confidence, loaded.groups)
     members = None
-    if stored.n_members is not None and not single:
-        members = str(check_ensemble(stored))
+    if loaded.n_members is not None and not single:
+        members = str(check_ensemble(loaded))
     return {
-        "instances": len(stored),
-        "classes_total": stored.n_classes,
+        "instances": len(loaded),
+        "classes_total": loaded.n_classes,
         "loss": loss,
         "members": members,
         "accuracy": accuracy,
@@ -206,21 +206,21 @@ def evaluate(stored: Predictions, loss: LossName) -> dict[str, Any]:
     }
 
 
-def detect(stored: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
-    """How well each part tells ``other`` from ``stored``, as plain data."""
+def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
+    """How well each part tells ``other`` from ``loaded``, as plain data."""
     from ..decomposition import decompose
     from ..evaluation import detection_scores
     from ..evaluation.detection import as_numbers
 
     inside, outside = (
-        _scores(q, decompose(q, loss)) for q in (stored.distribution(), other.distribution())
+        _scores(q, decompose(q, loss)) for q in (loaded.distribution(), other.distribution())
     )
     groups: dict[str, Any] = {}
     n_groups = None
-    if stored.groups is not None and other.groups is not None:
-        groups = {"groups_in": stored.groups, "groups_out": other.groups}
-        n_groups = len({*map(str, stored.groups), *map(str, other.groups)})
-    single = 1 in (stored.n_members, other.n_members)
+    if loaded.groups is not None and other.groups is not None:
+        groups = {"groups_in": loaded.groups, "groups_out": other.groups}
+        n_groups = len({*map(str, loaded.groups), *map(str, other.groups)})
+    single = 1 in (loaded.n_members, other.n_members)
     detection = {}
     for part, score in inside.items():
         numbers = as_numbers(detection_scores(score, outside[part], **groups))

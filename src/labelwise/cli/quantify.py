@@ -1,4 +1,4 @@
-"""``labelwise quantify``: label-wise uncertainty of stored predictions of any size."""
+"""``labelwise quantify``: label-wise uncertainty of predictions of any size."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, l
     if known is None:
         return class_names, None
     if isinstance(class_names, Mapping):
-        renamed = {str(key): name for key, name in class_names.items()}
+        renamed = dict(zip(map(str, class_names), class_names.values(), strict=True))
         if set(renamed) == set(known):
             return [renamed[name] for name in known], None
         return class_names, None  # from positions
@@ -101,7 +101,9 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
     """
     numbers: dict[int, Any] = {}  # the first class of each model, by kind
     texts: dict[int, Any] = {}
+    sets: list[set[str]] = []
     for i, names in enumerate(classes):
+        sets.append(set(map(str, names)))
         kind = texts if any(isinstance(name, str) for name in names) else numbers
         kind[i] = np.asarray(names).tolist()[0]
     if numbers and texts:
@@ -111,7 +113,6 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
             f"model {j} the text {texts[j]!r}",
             fix="same_classes",
         )
-    sets = [set(map(str, names)) for names in classes]
     spellings: dict[str, str] = {}
     for name in sorted(set().union(*sets)):
         other = spellings.setdefault(name.strip().casefold(), name)

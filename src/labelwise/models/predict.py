@@ -224,9 +224,8 @@ def _adapter_of(
         if all_are(module, name):
             return make(several)
     # an estimator without predict_proba is refused with the reason
-    if all_are("sklearn.base", "BaseEstimator") or all(
-        hasattr(model, "predict_proba") for model in several
-    ):
+    estimators = all_are("sklearn.base", "BaseEstimator")
+    if estimators or all(hasattr(model, "predict_proba") for model in several):
         from .sklearn_models import sklearn_adapter
 
         return sklearn_adapter(several, single=single)

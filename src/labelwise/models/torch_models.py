@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,9 @@ def torch_adapter(
                 stack.enter_context(_moved(model, device))
             stack.enter_context(_seeded(seed))
             if n_samples is not None:
-                for layer in chain.from_iterable(layers):
-                    layer.training = True
+                for of_model in layers:
+                    for layer in of_model:
+                        layer.training = True
             yield
 
     members = [model for model in models for _ in range(n_samples or 1)]
