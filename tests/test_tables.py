@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise._tables import LONGEST, Summary, counted, frame, index_columns, some
+from labelwise._tables import LONGEST, Summary, counted, first_names, frame, index_columns
 
 
 def test_summaries_are_aligned_and_harmless() -> None:
@@ -31,8 +31,8 @@ def test_words() -> None:
         "1 class",
         "2,000 classes",
     ]
-    assert some(["a", "b"]) == "a, b"
-    assert some(list("abcdef"), 2) == "a, b, …"
+    assert first_names(["a", "b"]) == "a, b"
+    assert first_names(list("abcdef"), 2) == "a, b, …"
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -82,3 +82,8 @@ def test_mistakes_are_told():
     ):
         with pytest.raises(ValueError, match=message):
             run(forest, **options)
+
+
+def test_an_unknown_strategy_is_refused():
+    with pytest.raises(ValueError, match=r"`strategy` must be one of .*; got 'labelwise'"):
+        run(RandomForestClassifier(10), strategy="labelwise")

@@ -28,7 +28,6 @@ PYTHON_FIXES: Mapping[str, str] = {
     ),
     "file_multilabel": "If labels may occur together, use multilabel=True",
     "groups": "Pass the group of each case, `groups`",
-    "label_wise": "Use strategy='label_wise'",
     "logits": "If these are logits, use {kind}.from_logits",
     "logits_or_labels": (
         "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits"

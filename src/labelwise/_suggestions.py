@@ -19,13 +19,16 @@ def suggest(word: Any, known: Sequence[str]) -> str:
     return did_you_mean(word, known) or f". Known: {listed(known, 8)}"
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
+def listed(names: Sequence[str], limit: int = 5) -> str:
     """The first names of a list, quoted.
 
     >>> listed(["cat", "dog", "eel"], 2)
     "'cat', 'dog', …"
     """
-    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
+    shown = list(map(repr, names[:limit]))
+    if len(names) > limit:
+        shown.append("…")
+    return ", ".join(shown)
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._arrays import to_numpy
-from ._format import number
+from ._format import MISSING, number
 from ._frames import ids_at, is_positions
 from ._lazy import imported
 from ._suggestions import check_choice
@@ -36,33 +36,28 @@ class Summary:
 
     def text(self) -> str:
         """As plain text; control characters in names are replaced."""
-        lines = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  "
-            + "  ".join(
-                x.ljust(w) if i == 0 else x.rjust(w)
-                for i, (x, w) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join(
-            [_printable(self.title), *table, *([f"  {self.note}"] if self.note else [])]
-        )
+        lines = [_printable(self.title)]
+        cells = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for first, *others in cells:
+            padded = [first.ljust(widths[0])]
+            for text, width in zip(others, widths[1:], strict=True):
+                padded.append(text.rjust(width))
+            lines.append("  " + "  ".join(padded).rstrip())
+        if self.note:
+            lines.append(f"  {self.note}")
+        return "\n".join(lines)
 
     def html(self) -> str:
         """As HTML with everything escaped."""
-        head = "".join(f"<th>{_escaped(x)}</th>" for x in self.header)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{_escaped(x)}</td>' for x in row)}</tr>" for row in self.rows
-        )
-        table = (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            if self.rows
-            else ""
-        )
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        return f"<div><p>{html.escape(_printable(self.title))}</p>{table}{note}</div>"
+        parts = [f"<p>{html.escape(_printable(self.title))}</p>"]
+        if self.rows:
+            head = _html_row("th", self.header)
+            body = "".join(_html_row("td", row) for row in self.rows)
+            parts.append(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
+        if self.note:
+            parts.append(f"<p>{html.escape(self.note)}</p>")
+        return f"<div>{''.join(parts)}</div>"
 
 
 class Shown:
@@ -79,12 +74,17 @@ class Shown:
 
 
 def _cell(x: Any) -> str:
-    text = number(float(x), 4) if isinstance(x, float | np.floating) else _printable(str(x))
+    if x is None:
+        return MISSING
+    text = _printable(str(x))
+    if isinstance(x, float | np.floating):
+        text = number(float(x), 4)
     return shortened(text, LONGEST)
 
 
-def _escaped(x: Any) -> str:
-    return html.escape(_cell(x))
+def _html_row(tag: str, row: Sequence[Any]) -> str:
+    cells = "".join(f"<{tag}>{html.escape(_cell(x))}</{tag}>" for x in row)
+    return f"<tr>{cells}</tr>"
 
 
 def _printable(text: str) -> str:
@@ -93,37 +93,46 @@ def _printable(text: str) -> str:
 
 def counted(n: int, one: str, many: str | None = None) -> str:
     """``3 labels``, ``1 label``."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    if n == 1:
+        return f"1 {one}"
+    return f"{n:,} {many or one + 's'}"
 
 
 def shortened(text: str, longest: int) -> str:
     """``text``, cut with an ellipsis if it is longer."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1] + "…"
 
 
 def enumerated(words: Sequence[str]) -> str:
     """``a, b and c``."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
+def first_names(names: Sequence[str], limit: int = 5) -> str:
     """The first few names."""
-    return ", ".join(_cell(name) for name in names[:most]) + (", …" if len(names) > most else "")
+    shown = [_cell(name) for name in names[:limit]]
+    if len(names) > limit:
+        shown.append("…")
+    return ", ".join(shown)
 
 
-def plain(value: Any, digits: int = 17) -> Any:
+def json_ready(value: Any, digits: int = 17) -> Any:
     """``value`` as JSON can hold it: lists for arrays, numbers of at most so many digits, ``None``
     for NaN and infinity.
 
-    >>> plain({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
+    >>> json_ready({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
     {'x': [0.25, None], 'n': 3}
     """
     if isinstance(value, dict):
-        return {str(key): plain(part, digits) for key, part in value.items()}
+        return {str(key): json_ready(part, digits) for key, part in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist(), digits)
+        return json_ready(value.tolist(), digits)
     if isinstance(value, list | tuple):
-        return [plain(part, digits) for part in value]
+        return [json_ready(part, digits) for part in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.{digits}g}") if np.isfinite(value) else None
     return value.item() if isinstance(value, np.integer | np.bool_) else value
@@ -140,15 +149,15 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     """
     check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
-    plain = {
-        name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x
-        for name, values in columns.items()
-    }
-    return (
-        module.DataFrame(plain, index=index)
-        if library == "pandas"
-        else module.DataFrame(plain, nan_to_null=True)
-    )
+    table = {}
+    for name, values in columns.items():
+        column: Any = np.asarray(values)
+        if column.dtype.kind in "OUST":  # text as Python's strings
+            column = column.tolist()
+        table[name] = column
+    if library == "pandas":
+        return module.DataFrame(table, index=index)
+    return module.DataFrame(table, nan_to_null=True)
 
 
 def instance_frame(
@@ -169,24 +178,21 @@ def instance_frame(
     (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
     their positions. With ``rank`` the rows are numbered from 1 before that.
     """
-    ranks = {"rank": np.arange(1, len(where) + 1)} if rank and where is not None else {}
-    if ids is None and known is not None and not is_positions(known):
-        known = known if where is None else ids_at(known, where)
-        if library == "pandas":
-            index = (
-                known
-                if repeat == 1
-                else known.repeat(repeat)
-                if hasattr(known, "repeat")
-                else np.repeat(known, repeat)
-            )
-            return frame(ranks | dict(columns), library, index)
-        names = {"id": np.fromiter(known, dtype=object, count=len(known))}
-    else:
-        names = index_columns(shape, ids, where)
-    return frame(
-        ranks | {name: np.repeat(x, repeat) for name, x in names.items()} | dict(columns), library
-    )
+    table: dict[str, Any] = {}
+    if rank and where is not None:
+        table["rank"] = np.arange(1, len(where) + 1)
+    if ids is not None or known is None or is_positions(known):
+        for name, values in index_columns(shape, ids, where).items():
+            table[name] = np.repeat(values, repeat)
+        return frame(table | dict(columns), library)
+    if where is not None:
+        known = ids_at(known, where)
+    if library == "pandas":
+        if repeat > 1:  # an index keeps its kind
+            known = known.repeat(repeat) if hasattr(known, "repeat") else np.repeat(known, repeat)
+        return frame(table | dict(columns), library, known)
+    table["id"] = np.repeat(np.fromiter(known, dtype=object, count=len(known)), repeat)
+    return frame(table | dict(columns), library)
 
 
 def index_columns(

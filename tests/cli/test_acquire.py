@@ -57,17 +57,6 @@ def test_all_classes_with_costs(preds, tmp_path) -> None:
     assert sorted(row["label"] for row in balanced["chosen"]) == sorted(2 * NAMES)
 
 
-def test_baselines_name_no_class(preds) -> None:
-    found = [
-        json.loads(
-            run(preds, "--budget", 5, "--strategy", "random", "--seed", seed, "--json").stdout
-        )
-        for seed in (1, 1, 2)
-    ]
-    assert found[0] == found[1] != found[2]
-    assert {row["label"] for row in found[0]["chosen"]} == {""}
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -79,7 +68,6 @@ def test_baselines_name_no_class(preds) -> None:
             ["--budget", 5, "-o", "next.xlsx"],
             "the chosen cases are written as .csv; got 'next.xlsx'",
         ),
-        (["--budget", 5, "--label", "cat", "--strategy", "bald"], "ignores classes"),
         (["--budget", 5, "--costs", "none.toml"], "there is no costs file 'none.toml'"),
     ],
 )

@@ -150,34 +150,6 @@ ROWS: list[Row] = [
         "Save the group of each case in the prediction file, as `groups`",
     ),
     (
-        "label_wise",
-        {},
-        lambda: acquire(POOL, budget=2, batch="balanced", strategy="bald"),
-        (
-            "a balanced batch takes turns between classes, which the strategy 'bald' ignores. Use "
-            "strategy='label_wise'"
-        ),
-        ["acquire", "p.npz", "--budget", "2", "--batch", "balanced", "--strategy", "bald"],
-        (
-            "a balanced batch takes turns between classes, which the strategy 'bald' ignores. Use "
-            "--strategy label_wise"
-        ),
-    ),
-    (
-        "label_wise",
-        {"class_names": NAMES},
-        lambda: acquire(POOL, budget=2, label="cat", strategy="bald"),
-        (
-            "`label` asks for one class, and the strategy 'bald' ignores classes. Use "
-            "strategy='label_wise'"
-        ),
-        ["acquire", "p.npz", "--budget", "2", "--label", "cat", "--strategy", "bald"],
-        (
-            "`label` asks for one class, and the strategy 'bald' ignores classes. Use --strategy "
-            "label_wise"
-        ),
-    ),
-    (
         "logits",
         {"probs": shares(-2.5)},
         ensemble(shares(-2.5)),

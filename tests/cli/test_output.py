@@ -199,10 +199,9 @@ def test_files_are_utf8_on_any_terminal(encoding: str, accents) -> None:
 
 
 def test_a_real_process_on_a_terminal_of_another_encoding(accents) -> None:
-    for encoding in ("latin-1", "ascii"):
-        environment = os.environ | {"PYTHONIOENCODING": encoding}
-        run = [sys.executable, "-m", "labelwise", "decide", "p.npz", "--costs", "costs.toml"]
-        done = subprocess.run(run, capture_output=True, env=environment, timeout=120)
-        assert done.returncode == 0, done.stderr
-        assert b"Traceback" not in done.stderr
-        assert done.stdout.decode(encoding)
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    run = [sys.executable, "-m", "labelwise", "decide", "p.npz", "--costs", "costs.toml"]
+    done = subprocess.run(run, capture_output=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.decode("ascii")

@@ -97,7 +97,7 @@ def test_pools_order_and_patients(folder: Path) -> None:
         folder / "cal_patients.npz",
         "-o",
         folder / "s.npz",
-        "--cover",
+        "--coverage-unit",
         "group",
         "--per",
         "marginal",
@@ -197,8 +197,10 @@ def test_mistakes(folder: Path) -> None:
         in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage", 90, code=2).output
     )
     assert (
-        "--cover needs `groups`"
-        in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--cover", "case", code=2).output
+        "--coverage-unit needs `groups`"
+        in run(
+            "fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage-unit", "case", code=2
+        ).output
     )
     assert (
         "there is no sets file"

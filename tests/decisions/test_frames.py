@@ -40,9 +40,3 @@ def test_plans_and_choices_are_tables(library):
     assert list(frame.columns) == ["rank", "id", "score", "label"]
     assert list(frame["id"]) == [ids[i] for i in choice.index]
     assert list(frame["label"]) == list(choice.label)
-    assert (
-        "label"
-        not in lw.decisions.acquire(q, budget=5, strategy="entropy")
-        .to_frame(library=library)
-        .columns
-    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelwise.decisions import choose_threshold
-from labelwise.decisions.grouped_thresholds import _fewest, log_fortunes
+from labelwise.decisions.grouped_thresholds import fewest_groups, log_fortunes
 
 
 @pytest.mark.parametrize("target", [0.05, 0.3])
@@ -93,6 +93,6 @@ def test_too_few_groups_say_how_many_are_needed():
         np.arange(30.0), np.ones(30), target=0.05, confidence=0.95, groups=np.arange(30) // 3
     )
     assert few.reason == "10 groups cannot prove it even without errors; at least 68 are needed"
-    assert _fewest(0.05, 0.05) == 62
+    assert fewest_groups(0.05, 0.05) == 62
     with pytest.raises(ValueError, match="`groups` must name the group"):
         choose_threshold(np.arange(30.0), np.ones(30), target=0.05, confidence=0.95, groups=[1, 2])

@@ -138,7 +138,6 @@ def read_costs(folder: Path) -> None:
     from labelwise.decisions import Costs
 
     costs = Costs.from_toml(folder / "costs.toml")
-    costs.to_toml()
     for task in ("multiclass", "per_label"):
         with suppress(ValueError):
             costs.problem(task, 3, tuple(NAMES))

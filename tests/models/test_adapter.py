@@ -12,7 +12,6 @@ from labelwise.models._adapter import (
     aligned,
     check_common_classes,
     class_order,
-    only_one_way,
     same_names,
 )
 
@@ -31,14 +30,6 @@ def test_names_must_agree_where_they_are_known() -> None:
         ValueError, match=r"same classes in the same order; got \('a', 'b'\) and \('b', 'a'\)"
     ):
         same_names([("a", "b"), ("b", "a")])
-
-
-def test_samples_are_for_dropout() -> None:
-    only_one_way(None, "keras")
-    with pytest.raises(
-        ValueError, match=r"`n_samples` is for dropout in torch modules .* got 5 for keras"
-    ):
-        only_one_way(5, "keras")
 
 
 def test_classes_in_another_order_are_moved() -> None:

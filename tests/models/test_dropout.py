@@ -78,10 +78,11 @@ def test_mean_and_variance_of_a_linear_model_are_those_of_bernoulli_masks():
     """The log-odds are Σ w_i x_i b_i/(1−p) with Bernoulli masks b: mean Σ w x, variance Σ (w x)²
     p/(1−p).
     """
-    p, n = 0.3, 20_000
+    p, n, rows = 0.3, 20_000, 100  # each row has its own masks
     model = nn.Sequential(nn.Dropout(p), nn.Linear(5, 2, bias=False)).double()
     x = np.array([[0.5, -1.0, 2.0, 0.3, 1.0]])
-    probs = lw.from_models(model, x, n_samples=n, rng=0).probs[:, 0]
+    q = lw.from_models(model, np.repeat(x, rows, axis=0), n_samples=n // rows, rng=0)
+    probs = q.probs.reshape(n, 2)
     odds = np.log(probs[:, 1]) - np.log(probs[:, 0])
     effect = (model[1].weight[1] - model[1].weight[0]).detach().numpy() * x[0]
     variance = np.sum(effect**2) * p / (1 - p)
@@ -148,10 +149,10 @@ def test_functional_dropout_is_switched_when_its_class_is_named():
     model = Net()
     with pytest.raises(
         ValueError,
-        match=r"needs dropout layers with p > 0 in every module.* name its class in `also`",
+        match=r"needs dropout layers with p > 0 in every module.* its class in `extra_modules`",
     ):
         lw.from_models(model, inputs(), n_samples=2)
-    q = lw.from_models(model, inputs(), n_samples=5, also=[Net])
+    q = lw.from_models(model, inputs(), n_samples=5, extra_modules=[Net])
     assert bool((q.probs.std(0) > 0).all())
     assert int(model.norm.num_batches_tracked) == 0
 

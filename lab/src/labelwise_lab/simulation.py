@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import Ensemble
+from labelwise import Ensemble, joint
 from labelwise.decisions import Costs, acquire, decide
 
 from .validation import as_rng
 
 __all__ = ["LearningCurve", "simulate"]
+
+STRATEGIES = ("label_wise", "entropy", "bald", "random")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,9 @@ def simulate(
     initial : int or array of positions
         Initially labeled cases: a number to draw at random, or positions. They must cover at least
         two classes.
-    costs, strategy, batch, loss
+    strategy : {"label_wise", "entropy", "bald", "random"}
+        `acquire`, or one of the usual baselines, which ignore classes and costs.
+    costs, batch, loss
         As for `acquire`.
     rng : int, Generator or None
         Random seed or generator for the initial cases, the fits and the ``"random"`` strategy.
@@ -93,6 +97,8 @@ def simulate(
     (array([10, 15, 20, 25]), (4, 3))
     """  # noqa: E501
     X, X_test, y, y_test = np.asarray(X), np.asarray(X_test), np.asarray(y), np.asarray(y_test)
+    if strategy not in STRATEGIES:
+        raise ValueError(f"`strategy` must be one of {STRATEGIES}; got {strategy!r}")
     classes = np.unique(np.concatenate([y, y_test]))
     names = tuple(map(str, classes.tolist()))
     rng = as_rng(rng)
@@ -124,16 +130,13 @@ def simulate(
         if r == rounds:
             break
         pool = np.setdiff1d(np.arange(len(y)), labeled)
-        choice = acquire(
-            _predict(model, X[pool], classes, names),
-            costs,
-            budget=budget,
-            strategy=strategy,
-            batch=batch,
-            loss=loss,
-            rng=draw_seed,
-        )
-        labeled = np.concatenate([labeled, pool[choice.index]])
+        q = _predict(model, X[pool], classes, names)
+        if strategy == "label_wise":
+            chosen = acquire(q, costs, budget=budget, batch=batch, loss=loss).index
+        else:
+            score = _baseline_scores(q, strategy, draw_seed)
+            chosen = np.argsort(-score, kind="stable")[:budget]
+        labeled = np.concatenate([labeled, pool[chosen]])
     return LearningCurve(
         np.asarray(counts).sum(axis=1),
         np.asarray(accuracy),
@@ -144,6 +147,14 @@ def simulate(
         names,
         strategy,
     )
+
+
+def _baseline_scores(q: Ensemble, strategy: str, seed: int) -> np.ndarray:
+    """What the usual strategies score a case by, whatever the classes and costs."""
+    if strategy == "random":
+        return as_rng(seed).random(len(q.mean()))
+    u = joint.decompose(q, "log")
+    return np.asarray(u.total if strategy == "entropy" else u.epistemic)
 
 
 def _start(y: np.ndarray, initial: Any, rng: np.random.Generator) -> np.ndarray:

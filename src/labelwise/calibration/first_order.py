@@ -16,7 +16,7 @@ from .._errors import InputError
 from .._frames import same_rows
 from .._labels import as_labels, outcomes_by_class
 from .._suggestions import check_choice
-from .._tables import some
+from .._tables import first_names
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..evaluation import brier_score, log_loss
@@ -80,7 +80,7 @@ class Calibration:
         if None not in (self.class_names, q.class_names) and self.class_names != q.class_names:
             raise InputError(
                 "`q` must have the classes the maps were fitted for, in their order, "
-                f"{some(self.class_names or ())}; got {some(q.class_names or ())}"
+                f"{first_names(self.class_names or ())}; got {first_names(q.class_names or ())}"
             )
 
 

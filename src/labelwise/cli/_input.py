@@ -11,16 +11,17 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._errors import InputNote
 from .._suggestions import did_you_mean
 from .._tables import counted
-from ..io.files import format_of, reading
+from ..io.class_names import as_class_names
+from ..io.files import format_of, look_alike, read_json, read_text, read_toml, reading
 from ._errors import in_options
 from ._output import echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
@@ -31,21 +32,20 @@ if TYPE_CHECKING:
     from ..sets import LabelThresholds, SetPredictor
 
 
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-
-
 @dataclass(frozen=True)
 class Given:
     """The prediction files of a command, and how it was asked to read them."""
 
     files: tuple[Path, ...]
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any]
 
     @property
     def name(self) -> str:
         """What to call them in messages."""
-        first, *others = (file.name for file in self.files)
-        return f"{first} and {counted(len(others), 'other')}" if others else first
+        name = self.files[0].name
+        if len(self.files) > 1:
+            name += f" and {counted(len(self.files) - 1, 'other')}"
+        return name
 
     @property
     def path(self) -> Path | tuple[Path, ...]:
@@ -54,12 +54,14 @@ class Given:
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
         name = self.files[0].resolve().name
-        stem = name[: -len(format_of(Path(name)))] if Path(name).suffix else name
-        return will_write(Path(stem + ending))
+        if Path(name).suffix:
+            name = name.removesuffix(format_of(Path(name)))
+        return will_write(Path(name + ending))
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
-        options = {key: value for key, value in self.options.items() if key != "labels"}
+        options = dict(self.options)
+        options.pop("labels", None)
         return Given((path,), options)
 
 
@@ -93,70 +95,67 @@ class Choice(click.Choice[str]):
             self.fail(error.message.rstrip(".") + (meant or "."), param, ctx)
 
 
-def _input_options() -> dict[str, Decorator]:
-    """How to read predictions, by the name of the argument of `load_predictions`."""
-    return {
-        "logits": click.option(
-            "--logits",
-            is_flag=True,
-            help="The numbers are logits (network outputs before softmax).",
-        ),
-        "class_names": click.option(
-            "--class-names",
-            metavar="NAMES",
-            callback=_class_names,
-            help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
-        ),
-        "labels": click.option(
-            "--labels",
-            type=InputPath(),
-            help=(
-                "True labels (.npy, .npz or a table), matched by id; by number if they have none."
-            ),
-        ),
-        "member_axis": click.option(
-            "--member-axis",
-            type=int,
-            help="Where the members are in arrays of three axes or more.  [default: 0]",
-        ),
-        "class_axis": click.option(
-            "--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"
-        ),
-        "normalize": click.option(
-            "--normalize",
-            is_flag=True,
-            help="Divide probabilities by their sums, and say how far these were off.",
-        ),
-        "multilabel": click.option(
-            "--multilabel",
-            is_flag=True,
-            help="The labels may occur together; their probabilities need not sum to 1.",
-        ),
-    }
+# How to read predictions: each is an argument of `load_predictions`.
+INPUT_OPTIONS = (
+    click.option(
+        "--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."
+    ),
+    click.option(
+        "--class-names",
+        metavar="NAMES",
+        callback=lambda context, option, value: _class_names(value),
+        help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
+    ),
+    click.option(
+        "--labels",
+        type=InputPath(),
+        help="True labels (.npy, .npz or a table), matched by id; by number if they have none.",
+    ),
+    click.option(
+        "--member-axis",
+        type=int,
+        help="Where the members are in arrays of three axes or more.  [default: 0]",
+    ),
+    click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
+    click.option(
+        "--normalize",
+        is_flag=True,
+        help="Divide probabilities by their sums, and say how far these were off.",
+    ),
+    click.option(
+        "--multilabel",
+        is_flag=True,
+        help="The labels may occur together; their probabilities need not sum to 1.",
+    ),
+)
+INPUT_NAMES = (
+    "logits", "class_names", "labels", "member_axis", "class_axis", "normalize", "multilabel",
+)  # fmt: skip
 
 
 def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
     """``PREDICTIONS...`` and the options about reading them; the command gets both as one
     `Given`.
     """
-    options = _input_options()
 
-    @functools.wraps(command)
-    def run(files: tuple[Path, ...], **rest: Any) -> None:
-        chosen = {name: rest.pop(name) for name in options}
-        given = {name: value for name, value in chosen.items() if value not in (None, False)}
-        command(predictions=Given(files, given), **rest)
-
-    decorated: Any = run
-    for option in reversed(options.values()):
-        decorated = option(decorated)
-    argument = click.argument(
+    @click.argument(
         "files", metavar="PREDICTIONS...", nargs=-1, required=True, type=PredictionFile()
     )
-    return cast("Callable[..., None]", argument(decorated))
+    @functools.wraps(command)
+    def run(files: tuple[Path, ...], **options: Any) -> None:
+        given = {}
+        for name in INPUT_NAMES:
+            value = options.pop(name)
+            if value is not None and value is not False:
+                given[name] = value
+        command(predictions=Given(files, given), **options)
+
+    for option in reversed(INPUT_OPTIONS):
+        run = option(run)
+    return run
 
 
-def loss_option(**options: Any) -> Decorator:
+def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``--loss``."""
     return click.option(
         "--loss",
@@ -167,18 +166,14 @@ def loss_option(**options: Any) -> Decorator:
     )
 
 
-def _class_names(
-    ctx: click.Context, param: click.Parameter, value: str | None
-) -> tuple[str, ...] | None:
+def _class_names(value: str | None) -> tuple[str, ...] | None:
+    """Class names from a list with commas, a text file, or a .json file."""
     if value is None:
         return None
     path = Path(value)
     if path.is_file():
         will_read(path)
     if path.suffix == ".json":
-        from ..io.class_names import as_class_names
-        from ..io.files import read_json
-
         with reading(path):
             content = read_json(path)
             if isinstance(content, dict) and "id2label" in content:  # config.json of Hugging Face
@@ -188,12 +183,11 @@ def _class_names(
                     'class names must be a list, or a dictionary such as {"0": "cat", "1": "dog"}'
                 )
             return as_class_names(content)
+    names = value.split(",")
     if path.suffix == ".txt" or path.is_file():
-        from ..io.files import read_text
-
         _check_there(path, "class names")
-        return tuple(line.strip() for line in read_text(value).splitlines() if line.strip())
-    return tuple(name.strip() for name in value.split(","))
+        names = [line for line in read_text(value).splitlines() if line.strip()]
+    return tuple(name.strip() for name in names)
 
 
 @contextmanager
@@ -204,21 +198,20 @@ def notes() -> Iterator[None]:
         try:
             yield
         finally:
-            said = [
-                in_options(one.message) for one in found if one.category in (UserWarning, InputNote)
-            ]
-            for text in dict.fromkeys(said):
-                echo(f"Note: {one_line(text)}", err=True)
+            printed = set()
+            for warning in found:
+                text = in_options(warning.message)
+                if warning.category in (UserWarning, InputNote) and text not in printed:
+                    printed.add(text)
+                    echo(f"Note: {one_line(text)}", err=True)
 
 
-def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions:
+def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
     """Predictions of any format, opened; unless ``quiet``, what they were taken for is said on
     standard error.
     """
     from ..io import load_predictions
 
-    if isinstance(given, Path):
-        given = Given((given,))
     with notes():
         predictions = load_predictions(given.path, **given.options)
     if not quiet:
@@ -250,8 +243,6 @@ def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
 
 
 def _check_there(path: Path, kind: str) -> None:
-    from ..io.files import look_alike
-
     if not path.exists():
         raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{look_alike(path)}")
 
@@ -267,12 +258,14 @@ def read_costs(path: Path) -> Costs:
         costs = Costs.from_toml(path)
     if costs.matrix is not None and np.any(np.diagonal(costs.matrix)):
         k = int(np.flatnonzero(np.diagonal(costs.matrix))[0])
-        name = k if costs.class_names is None else costs.class_names[k]
-        words = (
-            f"the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} even if it is "
-            "right"
+        name: Any = k
+        if costs.class_names is not None:
+            name = costs.class_names[k]
+        note = one_line(
+            f"{path.name}: the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} "
+            "even if it is right; its diagonal is usually 0"
         )
-        echo(f"Note: {path.name}: {one_line(words)}; its diagonal is usually 0", err=True)
+        echo(f"Note: {note}", err=True)
     return costs
 
 
@@ -286,8 +279,6 @@ def read_sets(path: Path) -> SetPredictor | LabelThresholds:
 
 def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
-    from ..io.files import read_toml
-
     _check_there(path, "events")
     with reading(path):
         groups = read_toml(path)

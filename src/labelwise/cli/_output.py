@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from .._format import number
-from .._tables import plain, shortened
+from .._tables import Summary, json_ready, shortened
 
 if TYPE_CHECKING:
     from .._resampling import Estimate
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-LONGEST_NAME, LONGEST_ERROR = 80, 2000
+LONGEST_ERROR = 2000
 # What is printed instead of a character that the encoding of a terminal lacks. Every other one is
 # escaped.
 _PLAIN = {
@@ -58,10 +56,10 @@ _LOOK_ALIKE = "labelwise-look-alike"
 def _look_alikes(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    missing = error.object[error.start : error.end]
-    return "".join(
-        _PLAIN.get(char, char.encode("ascii", "backslashreplace").decode()) for char in missing
-    ), error.end
+    replaced = ""
+    for char in error.object[error.start : error.end]:
+        replaced += _PLAIN.get(char) or char.encode("ascii", "backslashreplace").decode()
+    return replaced, error.end
 
 
 codecs.register_error(_LOOK_ALIKE, _look_alikes)
@@ -119,22 +117,19 @@ def echo_data(text: str) -> None:
     """Write a file to standard output, in UTF-8 as all files; on a terminal, with control
     characters escaped.
     """
-    click.echo(
-        printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text.encode(), nl=False
-    )
+    if sys.stdout.isatty():
+        click.echo(printable(text.replace("\r\n", "\n")), nl=False)
+    else:
+        click.echo(text.encode(), nl=False)
 
 
 def echo_json(value: Any) -> None:
     """``value`` as JSON; NaN and infinity become null, and characters are escaped unless the output
     is in UTF-8.
     """
-    text = json.dumps(
-        plain(value),
-        indent=2,
-        ensure_ascii=not (getattr(sys.stdout, "encoding", None) or "utf-8")
-        .lower()
-        .startswith("utf"),
-    )
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    escaped = not encoding.lower().startswith("utf")
+    text = json.dumps(json_ready(value), indent=2, ensure_ascii=escaped)
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
@@ -144,23 +139,8 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table with right-aligned numbers, a dash for ``None``; markup in names is escaped."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    def cell(x: Any) -> str:
-        if x is None:
-            return printable("–")
-        text = number(float(x), 4) if isinstance(x, float | np.floating) else str(x)
-        return escape(printable(one_line(text, LONGEST_NAME)))
-
-    table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
-    for i, column in enumerate(columns):
-        table.add_column(cell(column), justify="left" if i == 0 else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*map(cell, row))
-    Console(soft_wrap=False).print(table)
+    """Print a table with right-aligned numbers, a dash for ``None``, and an empty line after it."""
+    echo(Summary(title, columns, list(rows)).text() + "\n")
 
 
 @contextmanager
@@ -177,14 +157,11 @@ def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    hidden = (
-        not sys.stderr.isatty()
-    )  # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
-    bar = Progress(
-        TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True, quiet=hidden), disable=hidden, transient=True,
-    )  # fmt: skip
-    with bar:
+    hidden = not sys.stderr.isatty()
+    # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
+    console = Console(stderr=True, quiet=hidden)
+    columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

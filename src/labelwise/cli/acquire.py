@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,8 +11,7 @@ from ._input import Choice, Given, predictions_argument, read_costs, read_predic
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath
 
-EXPLAINED = 5
-"""Number of choices to explain."""
+EXPLAINED = 5  # choices
 
 
 @click.command()
@@ -28,12 +28,6 @@ EXPLAINED = 5
     help="Weight the classes by the cost of missing them (.toml).",
 )
 @click.option(
-    "--strategy",
-    type=Choice(["label_wise", "entropy", "bald", "random"]),
-    default="label_wise",
-    help="How to score a case; all but label_wise ignore classes and costs.",
-)
-@click.option(
     "--batch",
     type=Choice(["top", "balanced"]),
     default="top",
@@ -45,19 +39,14 @@ EXPLAINED = 5
     type=OutputPath(allow_dash=True),
     help="Write the chosen cases as .csv; - for stdout.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random."
-)
 @json_option("sentences")
 def command(
     predictions: Given,
     budget: int,
     label: str | None,
     costs_file: Path | None,
-    strategy: str,
     batch: str,
     output: Path | None,
-    seed: int,
     as_json: bool,
 ) -> None:
     """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the
@@ -74,33 +63,32 @@ def command(
     from ..decisions import acquire
 
     to_pipe = check_csv(output, "the chosen cases")
-    stored = read_predictions(predictions, quiet=as_json or to_pipe)
-    costs = None if costs_file is None else read_costs(costs_file)
-    choice = acquire(
-        stored.distribution(),
-        costs,
-        budget=budget,
-        label=label,
-        strategy=strategy,
-        batch=batch,
-        rng=seed,
-    )
-    ids = list(range(len(stored))) if stored.ids is None else [str(name) for name in stored.ids]
-    labels = choice.label or ("",) * budget
-    rows = [
-        (i + 1, ids[k], float(choice.score[k]), labels[i])
-        for i, k in enumerate(choice.index.tolist())
-    ]
+    loaded = read_predictions(predictions, quiet=as_json or to_pipe)
+    costs = None
+    if costs_file is not None:
+        costs = read_costs(costs_file)
+    choice = acquire(loaded.distribution(), costs, budget=budget, label=label, batch=batch)
+    ids: Any = loaded.ids
+    if ids is None:
+        ids = range(len(loaded))
     columns = ("rank", "id", "score", "label")
+    rows = []
+    for rank, (i, name) in enumerate(zip(choice.index, choice.label, strict=True), start=1):
+        rows.append((rank, ids[i], choice.score[i], name))
     if output is not None and write_csv(output, columns, rows):
         return
     if as_json:
-        echo_json(
-            {"cases": len(stored), "chosen": [dict(zip(columns, row, strict=True)) for row in rows]}
-        )
+        chosen = [dict(zip(columns, row, strict=True)) for row in rows]
+        echo_json({"cases": len(loaded), "chosen": chosen})
         return
-    echo(f"{budget:,} of {len(stored):,} cases to label next" + (f", for {label}" if label else ""))
+    title = f"{budget:,} of {len(loaded):,} cases to label next"
+    if label:
+        title += f", for {label}"
+    echo(title)
     for j in range(min(EXPLAINED, budget)):
-        echo(one_line(("" if stored.ids is None else f"{rows[j][1]}: ") + choice.explain(j)))
+        sentence = choice.explain(j)
+        if loaded.ids is not None:
+            sentence = f"{rows[j][1]}: {sentence}"
+        echo(one_line(sentence))
     if output is not None:
         echo(f"Written to {output}")

@@ -32,23 +32,25 @@ def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None
     from ..axioms import check
 
     table = check(loss, rng=seed)
-    failed = [r for r in table if not r.holds]
     if as_json:
-        keys = ("axiom", "measure", "verdict", "trials")
-        echo_json(
-            [
-                {key: getattr(r, key) for key in keys}
-                | {"counterexample": r.counterexample and str(r.counterexample)}
-                for r in table
-            ]
-        )
+        found = []
+        for result in table:
+            record = {
+                key: getattr(result, key) for key in ("axiom", "measure", "verdict", "trials")
+            }
+            record["counterexample"] = result.counterexample and str(result.counterexample)
+            found.append(record)
+        echo_json(found)
         return
-    cells = {(r.axiom, r.measure): r.verdict for r in table}
-    axioms = list(dict.fromkeys(r.axiom for r in table))
+    rows: dict[str, dict[str, str]] = {}
+    for result in table:
+        row = rows.setdefault(
+            result.axiom, {"axiom": result.axiom, "TU": "–", "AU": "–", "EU": "–"}
+        )
+        row[result.measure] = result.verdict
     echo_table(
-        table.name,
-        ("axiom", "TU", "AU", "EU"),
-        [(a, *(cells.get((a, m), "–") for m in ("TU", "AU", "EU"))) for a in axioms],
+        table.name, ("axiom", "TU", "AU", "EU"), [tuple(row.values()) for row in rows.values()]
     )
-    for r in failed:
-        echo(f"{r.axiom} {r.measure}: {r.counterexample}")
+    for result in table:
+        if not result.holds:
+            echo(f"{result.axiom} {result.measure}: {result.counterexample}")

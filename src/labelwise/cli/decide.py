@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .._format import number, percent
 from ._input import Choice, Given, notes, predictions_argument, read_costs, read_predictions
 from ._output import (
     check_csv,
     echo,
     echo_json,
-    echo_table,
     interval_of,
     json_option,
     one_line,
@@ -22,8 +21,7 @@ from ._output import (
 )
 from ._paths import InputPath, OutputPath
 
-EXPLAINED = 5
-"""Number of costliest cases to explain."""
+EXPLAINED = 5  # the costliest cases
 
 if TYPE_CHECKING:
     from ..decisions.costs import Task
@@ -90,59 +88,52 @@ def command(
     from ..decisions import decide
     from ..decisions.frames import case_rows
 
-    stored = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
+    loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
-        task = "per_label" if stored.multilabel else "multiclass"
-        if stored.multilabel:
-            echo(
-                (
-                    "Note: the labels may occur together, so each is decided by itself (--task "
-                    "per_label)"
-                ),
-                err=True,
-            )
+        task = "multiclass"
+        if loaded.multilabel:
+            task = "per_label"
+            note = "the labels may occur together, so each is decided by itself (--task per_label)"
+            echo(f"Note: {note}", err=True)
     costs = read_costs(costs_file)
     with notes(), progress_bar("decide"):  # notes: that the probabilities are badly calibrated
-        plan = decide(stored.distribution(), costs, task=task, y_true=stored.y_true)
-    names, counts = np.unique(plan.action_names, return_counts=True)
-    ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
-    per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
-    per_answer = plan.value_of_label if task == "multiclass" else plan.value_of_label.sum(-1)
+        plan = decide(loaded.distribution(), costs, task=task, y_true=loaded.y_true)
+    ids = loaded.ids
+    if ids is None:
+        ids = np.arange(len(loaded))
+    if output is not None and write_csv(output, *case_rows(plan, ids, loaded.y_true)):
+        return
+    per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)
     # asked cases often cost the same: first those where the answer saves most
-    worst = np.lexsort((-per_answer, -per_case))[:EXPLAINED]
-    if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
-        return
-    story = None if stored.y_true is None else plan.summary(stored.y_true, groups=stored.groups)
+    per_answer = plan.value_of_label.reshape(len(loaded), -1).sum(axis=1)
+    worst = np.lexsort((-per_answer, -per_case))[:EXPLAINED].tolist()
+    story = None
+    if loaded.y_true is not None:
+        story = plan.summary(loaded.y_true, groups=loaded.groups)
     if as_json:
-        echo_json(
-            {
-                "cases": len(stored),
-                "task": task,
-                "actions": dict(zip(names.tolist(), counts.tolist(), strict=True)),
-                "expected_cost": float(per_case.mean()),
-                "value_of_label": float(plan.value_of_label.mean()),
-                "value_of_knowledge": float(plan.value_of_knowledge.mean()),
-                "break_even": {
-                    "some_case": plan.break_even.some_case,
-                    "average": plan.break_even.average,
-                },
-                "realized_minus_expected": None if story is None else interval_of(story.excess),
-                "classes": None if story is None else story.to_dict(),
-                "realized_cost": None if story is None else story.cost_after,
-                "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
-            }
-        )
+        names, counts = np.unique(plan.action_names, return_counts=True)
+        result = {
+            "cases": len(loaded),
+            "task": task,
+            "actions": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+            "expected_cost": per_case.mean(),
+            "value_of_label": plan.value_of_label.mean(),
+            "value_of_knowledge": plan.value_of_knowledge.mean(),
+            "break_even": asdict(plan.break_even),
+            "realized_minus_expected": None,
+            "classes": None,
+            "realized_cost": None,
+            "explanations": {str(ids[i]): plan.explain(i) for i in worst},
+        }
+        if story is not None:
+            result["realized_minus_expected"] = interval_of(story.excess)
+            result["classes"] = story.to_dict()
+            result["realized_cost"] = story.cost_after
+        echo_json(result)
         return
-    echo_table(
-        f"{len(stored):,} cases, expected cost {number(per_case.mean(), 4)} each",
-        ("action", "cases" if task == "multiclass" else "labels", "share"),
-        [
-            (name, count, percent(count / counts.sum()))
-            for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])
-        ],
-    )
-    echo(f"{plan.break_even}." if story is None else f"\n{story}")
+    echo(repr(plan))
+    echo(f"\n{story or f'{plan.break_even}.'}")
     for i in worst:
-        echo(one_line(f"{ids[i]}: {plan.explain(int(i))}"))
+        echo(one_line(f"{ids[i]}: {plan.explain(i)}"))
     if output is not None:
         echo(f"Written to {output}")

@@ -32,6 +32,7 @@ def command(data: str, output: Path, as_json: bool) -> None:
       labelwise demo
       labelwise demo ecg -o ecg.html
     """
+    from ..decomposition import PARTS
     from ..demo import load_ecg_ensemble, load_fashion_ensemble
     from ..report import write_report
     from ..report.explanations import PARTS_EXPLAINED
@@ -48,71 +49,63 @@ def command(data: str, output: Path, as_json: bool) -> None:
             ood=fashion.ood,
             title="FashionMNIST",
         )
-        found, words = summary(report.data), ("Five networks", "test images", "accuracy")
+        result = summarize_page(report.data)
+        who, cases, right = "Five networks", "test images", "accuracy"
     else:
         ecg = load_ecg_ensemble()
         report = write_report(output, ecg.ensemble, y_true=ecg.y_true, title="ECG")
-        found, words = summary(report.data), ("Ten networks", "ECGs", "share of labels right")
-        found["votes"] = compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers)
+        result = summarize_page(report.data)
+        result["votes"] = compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers)
+        who, cases, right = "Ten networks", "ECGs", "share of labels right"
     if as_json:
-        echo_json({**found, "output": str(output)})
+        echo_json({**result, "output": str(output)})
         return
-    who, cases, right = words
     echo(
-        f"{who}, {count(found['instances'])} {cases}: {right} {percent(found['accuracy'])}.\n"
-        f"{found['calibration']}\n"
+        f"{who}, {count(result['instances'])} {cases}: {right} {percent(result['accuracy'])}.\n"
+        f"{result['calibration']}\n"
     )
-    parts = ("total", "aleatoric", "epistemic")
-    echo_table(
-        "Mean uncertainty over the cases of each class, in bits",
-        ("class", *parts, "epistemic share"),
-        [
-            (x["class"], *(fixed(x[part], 3) for part in parts), percent(x["epistemic_share"], 0))
-            for x in found["classes"]
-        ],
-    )
+    rows: list[list[str]] = []
+    for x in result["classes"]:
+        parts = [fixed(x[part], 3) for part in PARTS]
+        rows.append([x["class"], *parts, percent(x["epistemic_share"], 0)])
+    title = "Mean uncertainty over the cases of each class, in bits"
+    echo_table(title, ("class", *PARTS, "epistemic share"), rows)
     echo(f"{PARTS_EXPLAINED}\n")
     echo_table(
         "After rejecting the most uncertain 20 %",
         ("reject by", f"{right} of the rest"),
-        [(part, percent(x, 2)) for part, x in found["accuracy_at_80"].items()],
+        [(part, percent(x, 2)) for part, x in result["accuracy_at_80"].items()],
     )
-    if found["detection"]:
-        echo_table(
-            "Out-of-distribution detection (AUROC)",
-            ("data set", *parts),
-            [
-                (name, *(fixed(x, 3) for x in scores.values()))
-                for name, scores in found["detection"].items()
-            ],
-        )
-    if "votes" in found:
-        show_votes(found["votes"])
+    if result["detection"]:
+        rows = []
+        for name, scores in result["detection"].items():
+            rows.append([name, *(fixed(scores[part], 3) for part in PARTS)])
+        echo_table("Out-of-distribution detection (AUROC)", ("data set", *PARTS), rows)
+    if "votes" in result:
+        show_votes(result["votes"])
     echo(f"To explore single cases and costs, open {output.resolve().as_uri()} in a browser.")
 
 
-def summary(data: dict[str, Any]) -> dict[str, Any]:
+def summarize_page(data: dict[str, Any]) -> dict[str, Any]:
     """The numbers of the tables, from the page's data."""
     loss = data["losses"][0]
-    means = loss["labels"]["own"]
-    classes = [
-        {"class": name, **{key: float(means[key][k]) for key in means}}
-        for k, name in enumerate(data["labels"])
-    ]
+    classes = []
+    for k, name in enumerate(data["labels"]):
+        means = {part: float(values[k]) for part, values in loss["labels"]["own"].items()}
+        classes.append({"class": name, **means})
     fifth = int(0.2 * len(data["rejection"]["grid"]))
+    kept = {part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()}
     detection = {}
     for other in data["detection"]:
         scores = other["losses"][loss["key"]]
-        detection[other["name"]] = {part: found["auroc"] for part, found in scores.items()}
+        detection[other["name"]] = {part: scores[part]["auroc"] for part in scores}
     return {
         "instances": data["n"],
         "accuracy": data["accuracy"],
         "calibration": data["calibration"]["sentence"],
         "loss": loss["key"],
         "classes": sorted(classes, key=lambda x: -x["total"]),
-        "accuracy_at_80": {
-            part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()
-        },
+        "accuracy_at_80": kept,
         "detection": detection,
     }
 

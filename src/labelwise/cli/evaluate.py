@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ..io import Predictions
     from ..losses import LossName
 
-REJECTION = ("area", "normalized_area", "augrc", "accuracy_at_80")
-CLASSES = ("epistemic_own", "epistemic_all", "epistemic_share")
-
 
 @click.command()
 @predictions_argument
@@ -60,105 +57,99 @@ def command(
       labelwise evaluate model1.csv model2.csv --labels truth.csv
       labelwise evaluate preds.npz --votes votes.npy
     """
-    stored = read_predictions(predictions, quiet=as_json)
-    _check_instances(stored, predictions.name)
+    loaded = read_predictions(predictions, quiet=as_json)
+    _check_instances(loaded, predictions.name)
     votes = find_votes(predictions, votes_file)
-    if stored.y_true is None and (ood is not None or not votes):
+    result: dict[str, Any] = {}
+    if loaded.y_true is not None:
+        result = evaluate(loaded, loss)
+        if ood is not None:
+            other = _read_other(predictions.other(ood), loaded, predictions.name, quiet=as_json)
+            result |= detect(loaded, other, loss)
+    elif ood is not None or not votes:
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
-    result: dict[str, Any] = {}
-    if stored.y_true is not None:
-        other = None
-        if ood is not None:
-            other = _read_other(predictions.other(ood), stored, predictions.name, quiet=as_json)
-        result = evaluate(stored, other, loss)
     if votes:
-        result["votes"] = compare_votes(stored.distribution(), stored.groups, **votes)
+        result["votes"] = compare_votes(loaded.distribution(), loaded.groups, **votes)
     if as_json:
         echo_json(result)
         return
-    if stored.y_true is not None:
-        _show(result, stored, ood)
+    if loaded.y_true is not None:
+        _show(result, loaded)
+    if ood is not None:
+        _show_detection(result, ood)
     if votes:
         show_votes(result["votes"])
 
 
-def _show(result: dict[str, Any], stored: Predictions, ood: Path | None) -> None:
-    right = "accuracy" if not stored.multilabel else "share of labels right"
+def _show(result: dict[str, Any], loaded: Predictions) -> None:
+    right = "share of labels right" if loaded.multilabel else "accuracy"
     echo_table(
-        (
-            f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
-            f"calibration error {fixed(result['calibration_error'], 3)}"
-        ),
+        f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
+        f"calibration error {fixed(result['calibration_error'], 3)}",
         ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
         [(part, *x.values()) for part, x in result["rejection"].items()],
     )
     echo(result["calibration"]["sentence"])
-    order = "" if stored.n_members == 1 else ", most disagreement among the members first"
+    title = "Classes"
+    if loaded.n_members != 1:
+        title += ", most disagreement among the members first"
     columns = ("epistemic, own instances", "epistemic, all", "epistemic share, own instances")
-    echo_table(
-        f"Classes{order}",
-        ("class", "instances", *columns),
-        [tuple(x.values()) for x in result["classes"]],
-    )
+    rows = [tuple(x.values()) for x in result["classes"]]
+    echo_table(title, ("class", "instances", *columns), rows)
     if result["members"] is not None:
         echo(result["members"])
-    if "detection" not in result:
-        return
-    groups = ""
+
+
+def _show_detection(result: dict[str, Any], ood: Path) -> None:
+    instances = counted(result["out_of_distribution"], "instance")
+    title = f"Out-of-distribution detection: {instances} of {ood}"
     if result["groups"] is not None:
-        groups = f", intervals over {counted(result['groups'], 'group')}"
+        title += f", intervals over {counted(result['groups'], 'group')}"
     rows = []
     for part, x in result["detection"].items():
         interval = None
         if x["low"] is not None and x["high"] is not None:
             interval = f"{fixed(x['low'], 4)} to {fixed(x['high'], 4)}"
         rows.append((part, x["auroc"], interval, x["aupr"], x["fpr95"]))
-    echo_table(
-        (
-            "Out-of-distribution detection: "
-            f"{counted(result['out_of_distribution'], 'instance')} of {ood}{groups}"
-        ),
-        ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"),
-        rows,
-    )
+    echo_table(title, ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"), rows)
 
 
-def _check_instances(stored: Predictions, name: str) -> None:
-    if not len(stored):
+def _check_instances(loaded: Predictions, name: str) -> None:
+    if not len(loaded):
         raise ValueError(f"{name} must have at least one instance; it has none")
 
 
-def _read_other(given: Given, stored: Predictions, name: str, *, quiet: bool) -> Predictions:
+def _read_other(given: Given, loaded: Predictions, name: str, *, quiet: bool) -> Predictions:
     """The out-of-distribution predictions, of the same classes and kind as those called
     ``name``.
     """
-    if stored.multilabel:
+    if loaded.multilabel:
         given = Given(given.files, {**given.options, "multilabel": True})
     other = read_predictions(given, quiet=quiet)
     _check_instances(other, given.name)
-    if other.multilabel and not stored.multilabel:
+    if other.multilabel and not loaded.multilabel:
         raise ValueError(
             f"the labels of {given.name} may occur together, and {name} has one class for each "
             "instance; they must come from the same model"
         )
-    stored.check_same_model(other, given.name)
-    if (stored.groups is None) != (other.groups is None):
-        having, lacking = (name, given.name) if other.groups is None else (given.name, name)
-        echo(
-            (
-                f"Note: {having} has `groups` and {lacking} has none, so the intervals of AUROC "
-                "take all instances as independent"
-            ),
-            err=True,
+    loaded.check_same_model(other, given.name)
+    if (loaded.groups is None) != (other.groups is None):
+        having, lacking = name, given.name
+        if loaded.groups is None:
+            having, lacking = given.name, name
+        note = (
+            f"Note: {having} has `groups` and {lacking} has none, so the intervals of AUROC take "
+            "all instances as independent"
         )
+        echo(note, err=True)
     return other
 
 
-def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> dict[str, Any]:
-    """All numbers of the command, as plain data, ``None`` where undefined; for labels that may
-    occur together, accuracy is the share of labels that are right. One member has no epistemic
+def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
+    """All numbers of labeled predictions, as plain data, ``None`` where undefined; for labels that
+    may occur together, accuracy is the share of labels that are right. One member has no epistemic
     uncertainty.
     """
     import numpy as np
@@ -168,97 +159,98 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
     from ..decomposition import decompose
     from ..evaluation import by_class, check_ensemble, rejection_curve
 
-    q = stored.distribution()
-    u, mean, y = decompose(q, loss), q.mean(), stored.true_class
-    if stored.multilabel:
-        correct = ((mean > 0.5) == y).mean(-1)
+    q = loaded.distribution()
+    u, mean, y = decompose(q, loss), q.mean(), loaded.true_class
+    instances = counted(len(loaded), "instance")
+    if loaded.multilabel:
+        right = ((mean > 0.5) == y).mean(-1)
         confidence = np.maximum(mean, 1 - mean).mean(-1)
-        kind, certainty, among = "utility", "mean certainty", "the labels of "
+        labels, certainty, instances = y, "mean certainty", f"the labels of {instances}"
     else:
-        correct = (mean.argmax(-1) == y).astype(float)
+        right = (mean.argmax(-1) == y).astype(float)
         confidence = mean.max(-1)
-        kind, certainty, among = "correct", "maximum probability", ""
-    labels = y if stored.multilabel else stored.y_true
-    single = stored.n_members == 1
-    scores = _scores(q, u)
+        labels, certainty = loaded.y_true, "maximum probability"
+
+    single = loaded.n_members == 1
     rejection = {}
-    for name, score in {**scores, certainty: -confidence}.items():
-        outcome = correct if stored.multilabel else correct.astype(bool)
-        curve = rejection_curve(score, **{kind: outcome})
-        augrc = rejection_curve(score, risk=1.0 - correct).augrc  # multi-label: wrong labels
-        numbers = curve.area, curve.normalized_area, augrc, curve.at_coverage(0.8)
-        unknown = single and name == "epistemic"
-        rejection[name] = _known(dict(zip(REJECTION, numbers, strict=True)), unknown)
+    for name, score in {**_scores(q, u), certainty: -confidence}.items():
+        curve = rejection_curve(score, utility=right)
+        numbers = {
+            "area": curve.area,
+            "normalized_area": curve.normalized_area,
+            "augrc": rejection_curve(score, risk=1 - right).augrc,
+            "accuracy_at_80": curve.at_coverage(0.8),
+        }
+        rejection[name] = _defined(numbers, unknown=single and name == "epistemic")
     errors = calibration_errors(q, labels)
     error = errors.classwise.value.mean() if errors.ece is None else errors.ece.value
-    accuracy, expected = float(correct.mean()), float(confidence.mean())
-    overconfidence = mean_overconfidence(correct, confidence, stored.groups)
-    among += counted(len(stored), "instance")
-    result: dict[str, Any] = {
-        "instances": len(stored),
-        "classes_total": stored.n_classes,
+    accuracy, expected = float(right.mean()), float(confidence.mean())
+    overconfidence = mean_overconfidence(right, confidence, loaded.groups)
+    members = None
+    if loaded.n_members is not None and not single:
+        members = str(check_ensemble(loaded))
+    return {
+        "instances": len(loaded),
+        "classes_total": loaded.n_classes,
         "loss": loss,
-        "members": str(check_ensemble(stored)) if (stored.n_members or 0) > 1 else None,
+        "members": members,
         "accuracy": accuracy,
         "calibration": {
             "expected_accuracy": expected,
             "overconfidence": interval_of(overconfidence),
-            "sentence": confidence_sentence(overconfidence, accuracy, expected, among),
+            "sentence": confidence_sentence(overconfidence, accuracy, expected, instances),
         },
         "calibration_error": float(error),
         "rejection": rejection,
         "classes": _classes(by_class(u, labels, mean=mean), single),
     }
-    if other is not None:
-        outside = other.distribution()
-        result |= _detection(scores, _scores(outside, decompose(outside, loss)), stored, other)
-    return result
+
+
+def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
+    """How well each part tells ``other`` from ``loaded``, as plain data."""
+    from ..decomposition import decompose
+    from ..evaluation import detection_scores
+    from ..evaluation.detection import as_numbers
+
+    inside, outside = (
+        _scores(q, decompose(q, loss)) for q in (loaded.distribution(), other.distribution())
+    )
+    groups: dict[str, Any] = {}
+    n_groups = None
+    if loaded.groups is not None and other.groups is not None:
+        groups = {"groups_in": loaded.groups, "groups_out": other.groups}
+        n_groups = len({*map(str, loaded.groups), *map(str, other.groups)})
+    single = 1 in (loaded.n_members, other.n_members)
+    detection = {}
+    for part, score in inside.items():
+        numbers = as_numbers(detection_scores(score, outside[part], **groups))
+        detection[part] = _defined(numbers, unknown=single and part == "epistemic")
+    return {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
 
 
 def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
     """Total, aleatoric and epistemic uncertainty of each instance."""
-    from ..decomposition import PARTS
     from ..evaluation import ranking_scores
 
     total = u.sum() if u.loss.smooth else ranking_scores(q, u.loss)  # a kink has exact ties
-    return {part: getattr(total, part) for part in PARTS}
-
-
-def _detection(
-    inside: dict[str, Any], outside: dict[str, Any], stored: Predictions, other: Predictions
-) -> dict[str, Any]:
-    import numpy as np
-
-    from ..evaluation import detection_scores
-    from ..evaluation.detection import as_numbers
-
-    groups: dict[str, Any] = {}
-    if stored.groups is not None and other.groups is not None:
-        groups = {"groups_in": np.asarray(stored.groups), "groups_out": np.asarray(other.groups)}
-    single = 1 in (stored.n_members, other.n_members)
-    detection = {}
-    for part, score in inside.items():
-        numbers = as_numbers(detection_scores(score, outside[part], **groups))
-        detection[part] = _known(numbers, single and part == "epistemic")
-    return {
-        "out_of_distribution": len(other),
-        "groups": len(np.unique(np.concatenate(list(groups.values())))) if groups else None,
-        "detection": detection,
-    }
+    return {"total": total.total, "aleatoric": total.aleatoric, "epistemic": total.epistemic}
 
 
 def _classes(by: ByClass, single: bool) -> list[dict[str, Any]]:
     own = by.own or by.everywhere
-    columns = (own.epistemic.value, by.everywhere.epistemic.value, own.epistemic_share)
     rows = []
     for name in by.ranking:
         k = by.class_names.index(name)
-        numbers = {key: float(column[k]) for key, column in zip(CLASSES, columns, strict=True)}
-        count = None if by.counts is None else int(by.counts[k])
-        rows.append({"class": name, "instances": count, **_known(numbers, single)})
+        numbers = {
+            "epistemic_own": float(own.epistemic.value[k]),
+            "epistemic_all": float(by.everywhere.epistemic.value[k]),
+            "epistemic_share": float(own.epistemic_share[k]),
+        }
+        instances = None if by.counts is None else int(by.counts[k])
+        rows.append({"class": name, "instances": instances, **_defined(numbers, unknown=single)})
     return rows
 
 
-def _known(numbers: dict[str, float], unknown: bool) -> dict[str, float | None]:
-    """``None`` instead of what is undefined, or of all numbers."""
+def _defined(numbers: dict[str, float], *, unknown: bool) -> dict[str, float | None]:
+    """``None`` instead of NaN; instead of all numbers if they are unknown."""
     return {key: None if unknown or isnan(x) else x for key, x in numbers.items()}

@@ -1,4 +1,4 @@
-"""``labelwise quantify``: label-wise uncertainty of stored predictions of any size."""
+"""``labelwise quantify``: label-wise uncertainty of predictions of any size."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def command(
       labelwise quantify model1.csv model2.csv model3.csv -o uncertainty.csv
       labelwise quantify huge.npy -o uncertainty.parquet --memory 2GB
     """
-    from ..decomposition import PARTS
     from ..io.packing import FORMATS
     from ..io.quantify import quantify
 
@@ -88,13 +87,13 @@ def command(
             }
         )
         return
-    echo_reading(
-        predictions, done.shape, done.shape[0] if len(done.shape) == 3 else None, done.notes
-    )
-    single = len(done.shape) == 3 and done.shape[0] == 1
-    rows = [
-        (name, *("–" if single and part == "epistemic" else means[part] for part in PARTS))
-        for name, means in done.means.items()
-    ]
-    echo_table(f"{done.instances:,} instances", ("loss", *PARTS), rows)
+    n_members = None
+    if len(done.shape) == 3:
+        n_members = done.shape[0]
+    echo_reading(predictions, done.shape, n_members, done.notes)
+    rows = []
+    for name, means in done.means.items():
+        epistemic = None if n_members == 1 else means["epistemic"]
+        rows.append((name, means["total"], means["aleatoric"], epistemic))
+    echo_table(f"{done.instances:,} instances", ("loss", "total", "aleatoric", "epistemic"), rows)
     echo(f"Means of the sums over the classes; written to {output}")

@@ -91,12 +91,12 @@ def command(
         raise ValueError("give --events or --ordinal, not both")
     output = output or predictions.beside("-report.html")
     quiet = as_json or str(output) == "-"
-    stored = read_predictions(predictions, quiet=quiet)
+    loaded = read_predictions(predictions, quiet=quiet)
     events: Any = None
     if ordinal:
         from ..events import ordinal as cuts
 
-        events = cuts(stored.class_names or stored.n_classes)
+        events = cuts(loaded.class_names or loaded.n_classes)
     elif events_file is not None:
         events = read_events(events_file)
     others = {path.stem: read_predictions(predictions.other(path), quiet=quiet) for path in ood}
@@ -113,9 +113,9 @@ def command(
             "progress": progress,
         }
         if str(output) == "-":
-            echo_data(build_report(stored, **options).html)
+            echo_data(build_report(loaded, **options).html)
             return
-        report = write_report(output, stored, **options)
+        report = write_report(output, loaded, **options)
     size = output.stat().st_size
     if as_json:
         echo_json(

@@ -55,7 +55,7 @@ def command() -> None:
     "--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets."
 )
 @click.option(
-    "--cover",
+    "--coverage-unit",
     type=Choice(["case", "group"]),
     help=(
         "If the file has `groups`: a random case, or all cases, of a new group.  [default: case; "
@@ -88,7 +88,7 @@ def fit(
     events_file: Path | None,
     per: str,
     ordinal: bool,
-    cover: str | None,
+    coverage_unit: str | None,
     **options: Any,
 ) -> None:
     """Fit prediction sets on labeled calibration cases PREDICTIONS.
@@ -100,26 +100,26 @@ def fit(
     from ..events import ordinal as cuts
     from ..sets import fit_labels, fit_sets
 
-    stored = read_predictions(predictions)
-    if stored.y_true is None:
+    loaded = read_predictions(predictions)
+    if loaded.y_true is None:
         raise ValueError(
             f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use "
             "--labels"
         )
-    if cover is not None and stored.groups is None:
-        raise ValueError("--cover needs `groups` in the file: which cases belong together")
+    if coverage_unit is not None and loaded.groups is None:
+        raise ValueError("--coverage-unit needs `groups` in the file: which cases belong together")
     rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence")}
     fitted: Any
-    if stored.multilabel:
-        fitted = fit_labels(stored, stored.y_true, groups=stored.groups, **rates)
+    if loaded.multilabel:
+        fitted = fit_labels(loaded, loaded.y_true, groups=loaded.groups, **rates)
     else:
         fitted = fit_sets(
-            stored,
-            stored.y_true,
+            loaded,
+            loaded.y_true,
             per=per if events_file is None else read_events(events_file),
-            groups=stored.groups,
-            cover=cover or "case",
-            shape=cuts(stored.class_names or stored.n_classes) if ordinal else None,
+            groups=loaded.groups,
+            cover=coverage_unit or "case",
+            shape=cuts(loaded.class_names or loaded.n_classes) if ordinal else None,
             **options,
         )
     fitted.save(output)
@@ -141,9 +141,9 @@ def predict(predictions: Given, sets_file: Path, output: Path) -> None:
     """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each
     class whether it is in.
     """
-    stored = read_predictions(predictions, quiet=check_csv(output, "sets"))
-    result = read_sets(sets_file).predict(stored)
-    columns = result.columns(ids=stored.ids)
+    loaded = read_predictions(predictions, quiet=check_csv(output, "sets"))
+    result = read_sets(sets_file).predict(loaded)
+    columns = result.columns(ids=loaded.ids)
     if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
         return
     echo(repr(result))
@@ -161,12 +161,12 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
     """
     from ..sets import SetPredictor
 
-    stored = read_predictions(predictions, quiet=as_json)
-    if stored.y_true is None:
+    loaded = read_predictions(predictions, quiet=as_json)
+    if loaded.y_true is None:
         raise ValueError(f"{predictions.name} has no true labels (`y_true`). Use --labels")
     fitted = read_sets(sets_file)
     if not isinstance(fitted, SetPredictor):
-        answers = fitted.evaluate(stored, stored.y_true, groups=stored.groups)
+        answers = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
         if as_json:
             columns = answers.columns()
             echo_json(
@@ -182,7 +182,7 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
         else:
             echo(repr(answers))
         return
-    evaluation = fitted.evaluate(stored, stored.y_true, groups=stored.groups)
+    evaluation = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
     if as_json:
         echo_json(evaluation.to_dict())
     else:

@@ -18,14 +18,17 @@ from .._suggestions import suggest
 CostValues: TypeAlias = float | np.ndarray | Mapping[str, float]
 
 
-def matrix_by_name(matrix: Any) -> Any:
-    """A data frame of costs as a mapping of mappings; anything else, and a frame without names, as
-    it is.
+def as_mapping(value: Any, name: str) -> Any:
+    """A series of costs as a mapping from class names, a data frame of costs as a mapping of
+    mappings; anything else, and what has no names, as it is.
     """
-    if library_of_frame(matrix) is None or len(matrix.shape) != 2:
-        return matrix
-    values, (rows, columns) = named_axes(matrix, "matrix")
-    names = columns if rows is None else rows
+    if library_of_frame(value) is None or len(value.shape) > 2:
+        return value
+    values, labels = named_axes(value, name)
+    if values.ndim == 1:
+        return values if labels[0] is None else dict(zip(labels[0], values.tolist(), strict=True))
+    rows, columns = labels
+    names = rows or columns
     if names is None or values.shape != (len(names), len(names)):
         return values  # a shape that is not square is refused later
     if rows is None or columns is None:
@@ -35,8 +38,10 @@ def matrix_by_name(matrix: Any) -> Any:
             f"the other axis, {', '.join(names)}",
             stacklevel=3,
         )
-    named_rows = [dict(zip(columns or names, row, strict=True)) for row in values.tolist()]
-    return dict(zip(names, named_rows, strict=True))
+    matrix = {}
+    for truth, row in zip(names, values.tolist(), strict=True):
+        matrix[truth] = dict(zip(columns or names, row, strict=True))
+    return matrix
 
 
 def known_names(
@@ -74,17 +79,18 @@ def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
     """Costs as one number, or as a mapping from class names; as one per class if there are no
     names.
     """
-    if library_of_frame(value) is not None and len(value.shape) == 1:
-        values, (index,) = named_axes(value, "costs")
-        value = values if index is None else dict(zip(index, values.tolist(), strict=True))
+    value = as_mapping(value, "costs")
     if value is None:
         return None
     if isinstance(value, Mapping):
-        costs = {str(key): cost for key, cost in value.items()}
-        for key in costs:
-            if known is not None and key not in known:
-                raise ValueError(f"`{name}` names the unknown class {key!r}{suggest(key, known)}")
-        return {key: check_number(cost, f"`{name}` of {key!r}") for key, cost in costs.items()}
+        for key in value:
+            if known is not None and str(key) not in known:
+                raise ValueError(
+                    f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}"
+                )
+        return {
+            str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()
+        }
     if isinstance(value, str) or np.ndim(value) == 0:
         return check_number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
     if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
@@ -92,13 +98,21 @@ def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
         if known is not None:
             expected = f"one for each of the {len(known)} classes"
         raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
-    numbers = [
-        check_number(cost, f"`{name}` of class {i}")
-        for i, cost in enumerate(np.asarray(value).tolist())
-    ]
+    numbers = []
+    for i, cost in enumerate(np.asarray(value).tolist()):
+        numbers.append(check_number(cost, f"`{name}` of class {i}"))
     if known is None:
         return np.asarray(numbers)
     return dict(zip(known, numbers, strict=True))
+
+
+def check_complete(name: str, named: Mapping[str, float], known: Sequence[str]) -> None:
+    """Refuse costs by name that lack a class."""
+    missing = [repr(key) for key in known if key not in named]
+    if missing:
+        raise ValueError(
+            f"`{name}` must give a number for every class; missing: {', '.join(missing[:5])}"
+        )
 
 
 def per_class(
@@ -115,7 +129,7 @@ def per_class(
                     f"prediction{suggest(key, class_names)}"
                 )
         if default is None:
-            check_same(name, tuple(costs), tuple(class_names))
+            check_complete(name, costs, class_names)
         return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
     if isinstance(costs, np.ndarray) and len(costs) != len(class_names):
         raise ValueError(
@@ -124,41 +138,12 @@ def per_class(
     return np.full(len(class_names), costs)
 
 
-def check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
-    """Refuse unknown and missing classes."""
-    for key in got:
-        if key not in known:
-            raise ValueError(f"`{what}` names the unknown class {key!r}{suggest(key, known)}")
-    missing = [key for key in known if key not in got]
-    if missing:
-        raise ValueError(
-            f"`{what}` must give a number for every class; missing: "
-            f"{', '.join(map(repr, missing[:5]))}"
-        )
-
-
 def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
     """The cost matrix as an array in the order of the class names."""
     if matrix is None:
         return None
     if isinstance(matrix, Mapping):
-        classes = known or ()
-        check_same("matrix", tuple(map(str, matrix)), classes)
-        rows: dict[str, dict[str, Any]] = {}
-        for truth, row in matrix.items():
-            if not isinstance(row, Mapping):
-                raise TypeError(
-                    f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; "
-                    f"got {row!r}"
-                )
-            costs = {str(key): cost for key, cost in row.items()}
-            costs.setdefault(str(truth), 0.0)
-            check_same(f"matrix of {str(truth)!r}", tuple(costs), classes)
-            rows[str(truth)] = costs
-        matrix = [
-            [check_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes]
-            for k in classes
-        ]
+        matrix = _rows_by_name(matrix, known or ())
     try:
         table = np.asarray(matrix)
     except ValueError as error:
@@ -172,11 +157,12 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
             "`matrix` must be square, [true class, predicted class], with at least 2 classes; got "
             f"shape {table.shape}"
         )
-    if not np.all(np.isfinite(table)) or np.any(table < 0):
-        bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
+    wrong = np.argwhere(~np.isfinite(table) | (table < 0))
+    if len(wrong):
+        truth, prediction = wrong[0]
         raise ValueError(
-            f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class "
-            f"{bad[0]}, predicted class {bad[1]}. "
+            f"`matrix` must be finite and not negative; got {table[truth, prediction]} for true "
+            f"class {truth}, predicted class {prediction}. "
             "Subtract the minimum of each row to convert gains into costs"
         )
     if known is not None and len(table) != len(known):
@@ -184,3 +170,25 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
             f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows"
         )
     return table.astype(float)
+
+
+def _rows_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> list[list[float]]:
+    """The rows of a matrix by name in the order of the names; right predictions cost 0 unless it
+    says otherwise.
+    """
+    by_truth = {}
+    for truth, row in matrix.items():
+        if not isinstance(row, Mapping):
+            raise TypeError(
+                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; "
+                f"got {row!r}"
+            )
+        name = f"matrix of {str(truth)!r}"
+        costs = {str(truth): 0.0, **check_costs(name, row, known)}
+        check_complete(name, costs, known)
+        by_truth[str(truth)] = [costs[prediction] for prediction in known]
+    for truth in by_truth:
+        if truth not in known:
+            raise ValueError(f"`matrix` names the unknown class {truth!r}{suggest(truth, known)}")
+    check_complete("matrix", dict.fromkeys(by_truth, 0.0), known)
+    return [by_truth[truth] for truth in known]

@@ -17,11 +17,11 @@ from .._validation import set_fields
 from ..io.files import read_toml
 from .cost_values import (
     CostValues,
+    as_mapping,
     check_costs,
     check_matrix,
     check_number,
     known_names,
-    matrix_by_name,
     per_class,
 )
 from .problem import Problem
@@ -117,7 +117,7 @@ class Costs:
             )
         if given:
             default = check_number(1.0 if default is None else default, "`default`")
-        matrix = matrix_by_name(matrix)
+        matrix = as_mapping(matrix, "matrix")
         names = known_names(matrix, class_names)
         values = {
             "missed": check_costs("missed", {} if missed is None else missed, names),
@@ -154,8 +154,8 @@ class Costs:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
-        """Costs from a TOML file as `to_toml` writes it; the file's name is in every error message,
-        and the line of a syntax error.
+        """Costs from a TOML file: the arguments of `Costs`, by class name. The page of `labelwise
+        report --costs` exports such a file.
 
         The shortest form names what differs from the default::
 
@@ -163,6 +163,12 @@ class Costs:
             ask = 2
             [missed]
             melanoma = 20
+
+        A matrix has a table for each true class::
+
+            [matrix.melanoma]
+            nevus = 50
+            lentigo = 30
         """
         spec = read_toml(path)
         known = ("class_names", "default", *ERRORS, "matrix", *PRICES)
@@ -175,48 +181,6 @@ class Costs:
             return cls(**spec)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
-
-    def to_toml(self) -> str:
-        """The costs as the text of a TOML file, by class name.
-
-        >>> print(Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3).to_toml())
-        # [matrix.X]: what each prediction costs when the truth is X
-        class_names = [
-            "nevus",
-            "melanoma",
-        ]
-        ask = 3.0
-        expert_error = 0.0
-        <BLANKLINE>
-        [matrix.nevus]
-        nevus = 0.0
-        melanoma = 1.0
-        <BLANKLINE>
-        [matrix.melanoma]
-        nevus = 50.0
-        melanoma = 0.0
-        <BLANKLINE>
-        """
-        import tomli_w
-
-        spec: dict[str, Any] = {}
-        if self.ordered:
-            spec["class_names"] = self.class_names
-        for name in ("default", *ERRORS, *PRICES):
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                value = value.tolist()
-            if value is not None and value != {}:
-                spec[name] = value
-        comment = ""
-        if self.matrix is not None:
-            rows = self.matrix.tolist()
-            spec["matrix"] = rows
-            if self.class_names is not None:
-                comment = "# [matrix.X]: what each prediction costs when the truth is X\n"
-                named_rows = [dict(zip(self.class_names, row, strict=True)) for row in rows]
-                spec["matrix"] = dict(zip(self.class_names, named_rows, strict=True))
-        return comment + tomli_w.dumps(spec)
 
     def fits(self, task: Task) -> bool:
         """Whether these costs can be used for ``task``: a matrix is for choosing one class."""

@@ -19,30 +19,40 @@ if TYPE_CHECKING:
 VALUES = ("expected_cost", "value_of_label", "value_of_knowledge")
 
 
+def true_outcomes(plan: Decisions, y_true: Any) -> np.ndarray:
+    """The true class of each case (N,), or per label whether each label is present (N, K)."""
+    (y_true,) = same_rows(plan.distribution, y_true=y_true)
+    shape = tuple(plan.mean.shape[:-1])
+    if plan.task == "multiclass":
+        return as_labels(y_true, "y_true", plan.class_names, shape)
+    return outcomes_by_class(y_true, plan.class_names, shape)
+
+
 def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     """A row for each case, or per label for each case and label."""
-    mean = to_numpy(plan.mean).astype(float)
-    shape, k = mean.shape[:-1], mean.shape[-1]
     ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
-    mean = mean.reshape(-1, k)
+    k = len(plan.class_names)
+    mean = to_numpy(plan.mean).astype(float).reshape(-1, k)
     names = np.asarray(plan.class_names, dtype=object)
-    columns: dict[str, Any]
+    columns: dict[str, Any] = {}
+    rows_per_case = 1
     if plan.task == "per_label":
-        columns = {"label": np.tile(names, len(mean))}
+        rows_per_case = k
+        columns["label"] = np.tile(names, len(mean))
         if y_true is not None:
-            columns["y_true"] = outcomes_by_class(y_true, plan.class_names, shape).reshape(-1)
+            columns["y_true"] = true_outcomes(plan, y_true).reshape(-1)
         columns["probability"] = mean.reshape(-1)
     else:
-        columns = {}
         if y_true is not None:
-            columns["y_true"] = names[as_labels(y_true, "y_true", plan.class_names, shape)]
-        columns |= {"most_probable": names[mean.argmax(axis=-1)], "probability": mean.max(axis=-1)}
+            columns["y_true"] = names[true_outcomes(plan, y_true)]
+        columns["most_probable"] = names[mean.argmax(axis=-1)]
+        columns["probability"] = mean.max(axis=-1)
     columns["action"] = plan.action_names.reshape(-1)
-    columns |= {name: to_numpy(getattr(plan, name)).astype(float).reshape(-1) for name in VALUES}
-    rows = k if plan.task == "per_label" else 1
-    return instance_frame(
-        columns, shape, library, ids=ids, known=plan.distribution.ids, repeat=rows
-    )
+    for name in VALUES:
+        columns[name] = to_numpy(getattr(plan, name)).astype(float).reshape(-1)
+    shape = tuple(plan.mean.shape[:-1])
+    known = plan.distribution.ids
+    return instance_frame(columns, shape, library, ids=ids, known=known, repeat=rows_per_case)
 
 
 def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterator[list[Any]]]:
@@ -50,23 +60,29 @@ def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterat
     numbers, the reason in one sentence, and the probability ``p_…`` of each class. Per label,
     several labels in one cell are joined by semicolons.
     """
-    p = to_numpy(plan.mean).astype(float)
+    probs = to_numpy(plan.mean).astype(float)
     names = np.asarray(plan.class_names, dtype=object)
-    values = {name: to_numpy(getattr(plan, name)).astype(float) for name in VALUES}
     columns: dict[str, Any] = {"id": ids}
     if plan.task == "multiclass":
         if y_true is not None:
-            columns["y_true"] = names[as_labels(y_true, "y_true", plan.class_names, p.shape[:-1])]
-        columns |= {"most_probable": names[p.argmax(axis=-1)], "action": plan.action_names}
+            columns["y_true"] = names[true_outcomes(plan, y_true)]
+        columns["most_probable"] = names[probs.argmax(axis=-1)]
+        columns["action"] = plan.action_names
     else:
         action = to_numpy(plan.action)
-        labels: dict[str, np.ndarray] = {}
+        chosen = {"above_half": probs > 0.5, "act": action == 1}
+        chosen |= {"abstain": action == ABSTAIN, "ask": action == ASK}
         if y_true is not None:
-            labels["y_true"] = outcomes_by_class(y_true, plan.class_names, p.shape[:-1])
-        labels |= {"above_half": p > 0.5, "act": action == 1}
-        labels |= {"abstain": action == ABSTAIN, "ask": action == ASK}
-        columns |= {name: ["; ".join(names[row]) for row in rows] for name, rows in labels.items()}
-        values = {name: x.sum(axis=-1) for name, x in values.items()}
-    columns |= values
-    rows = ([*(x[i] for x in columns.values()), plan.explain(i), *p[i]] for i in range(len(p)))
-    return [*columns, "reason", *(f"p_{name}" for name in names)], rows
+            chosen = {"y_true": true_outcomes(plan, y_true), **chosen}
+        for name, rows in chosen.items():
+            columns[name] = ["; ".join(names[row]) for row in rows]
+    for name in VALUES:
+        values = to_numpy(getattr(plan, name)).astype(float)
+        columns[name] = values.reshape(len(probs), -1).sum(axis=1)
+    header = [*columns, "reason", *(f"p_{name}" for name in names)]
+    return header, _rows(plan, list(columns.values()), probs)
+
+
+def _rows(plan: Decisions, columns: list[Any], probs: np.ndarray) -> Iterator[list[Any]]:
+    for i, of_case in enumerate(probs):
+        yield [*(column[i] for column in columns), plan.explain(i), *of_case]

@@ -15,12 +15,9 @@ from math import ceil, inf, log, log1p
 
 import numpy as np
 
-PILOT = 10
-"""Every tenth group only provides the thresholds to test."""
-MOST = 100
-"""Number of thresholds at most."""
-CAUTION = 0.95
-"""Share of the largest bet that no outcome can ruin."""
+PILOT_EVERY = 10  # every tenth group only provides the thresholds to test
+MAX_THRESHOLDS = 100  # evenly spaced over those of the pilot groups
+MAX_BET = 0.95  # share of the largest bet that no outcome can ruin
 
 
 def largest_threshold(
@@ -42,44 +39,51 @@ def largest_threshold(
     everything is tested. Groups are taken in the order of their names, which must have nothing to
     do with their scores.
     """
-    n = n_groups - n_groups // PILOT
-    pilot = code % PILOT == PILOT - 1
+    n = n_groups - n_groups // PILOT_EVERY
+    pilot = code % PILOT_EVERY == PILOT_EVERY - 1
     levels = np.unique(score[pilot])
-    number = 1
-    while levels.size and _fewest(target, delta / number) << number <= n:
-        number += 1
-    fewest = _fewest(target, delta / number)
+    n_starts = 1
+    while levels.size and fewest_groups(target, delta / n_starts) << n_starts <= n:
+        n_starts += 1
+    fewest = fewest_groups(target, delta / n_starts)
     if n < fewest:
-        needed = next(g for g in range(fewest, 2 * fewest + 1) if g - g // PILOT >= fewest)
+        needed = fewest
+        while needed - needed // PILOT_EVERY < fewest:
+            needed += 1
         reason = f"{n_groups} groups cannot prove it even without errors; at least {needed}"
         return -inf, f"{reason} are needed"
-    alone = not levels.size  # only accepting everything is tested
-    if not alone:
-        levels = levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))]
+    where = f"at any of {n_starts} starting points"
+    if levels.size:
+        evenly = np.linspace(0, len(levels) - 1, MAX_THRESHOLDS).astype(int)
+        levels = levels[np.unique(evenly)]
+    else:
+        where = (
+            "if all cases are accepted, and no other group has a case to take a stricter "
+            "threshold from"
+        )
     levels = np.append(levels, inf)  # accepts everything
+
+    # A sequence of tests starts where the pilot groups suggest that enough cases are accepted.
     covered = np.searchsorted(np.sort(score[pilot]), levels, side="right") / (pilot.sum() + 1)
-    starts = np.minimum(
-        covered.searchsorted([(fewest << i) / n for i in range(number)]), len(levels) - 1
-    ).tolist()
-    z = _excess(score[~pilot], share[~pilot] * (wrong[~pilot] - target), code[~pilot], levels)
-    passed = np.append(log_fortunes(z, target) >= log(number / delta), False)
-    best = max(
-        start + int(np.argmin(passed[start:])) - 1 if passed[start] else -1 for start in starts
-    )
+    enough = fewest * 2.0 ** np.arange(n_starts) / n
+    starts = np.minimum(covered.searchsorted(enough), len(levels) - 1)
+    excess = share[~pilot] * (wrong[~pilot] - target)
+    z = _excess(score[~pilot], excess, code[~pilot], levels)
+    passed = log_fortunes(z, target) >= log(n_starts / delta)
+    best = -1
+    for start in starts.tolist():
+        level = start
+        while level < len(levels) and passed[level]:  # until one fails
+            best = max(best, level)
+            level += 1
     if best < 0:
-        where = f"at any of {number} starting points"
-        if alone:
-            where = (
-                "if all cases are accepted, and no other group has a case to take a stricter "
-                "threshold from"
-            )
         return -inf, f"the {n} groups tested with do not prove it {where}"
     return float(levels[best]), ""
 
 
-def _fewest(target: float, delta: float) -> int:
+def fewest_groups(target: float, delta: float) -> int:
     """The fewest groups without errors that prove an error below the target."""
-    return ceil(log(1 / delta) / log1p(CAUTION * target / (1 - target)))
+    return ceil(log(1 / delta) / log1p(MAX_BET * target / (1 - target)))
 
 
 def _excess(
@@ -103,7 +107,7 @@ def log_fortunes(z: np.ndarray, target: float) -> np.ndarray:
     total, squares = np.full(z.shape[1], -target), np.full(z.shape[1], target)
     for row in z:
         # To second order the logarithm grows fastest with this bet.
-        bet = np.clip(-total / squares, 0, CAUTION / (1 - target))
+        bet = np.clip(-total / squares, 0, MAX_BET / (1 - target))
         fortune = fortune + np.log1p(-bet * row)
         largest = np.maximum(largest, fortune)
         total, squares = total + row, squares + row**2

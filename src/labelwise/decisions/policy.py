@@ -13,7 +13,7 @@ import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
 from .._errors import InputError
-from .._format import number
+from .._format import number, percent
 from .._labels import class_position
 from .._tables import SHOWN, Shown, Summary, counted
 from ..decomposition import decompose
@@ -164,8 +164,10 @@ class Decisions(Shown):
             f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost "
             f"{number(cost.mean() if cost.size else 0.0, 4)}"
         )
-        rows = [(str(names[i]), f"{counts[i]:,}") for i in order[:SHOWN]]
-        return Summary(title, ("action", "number"), rows)
+        rows = []
+        for i in order[:SHOWN]:
+            rows.append((str(names[i]), f"{counts[i]:,}", percent(counts[i] / cost.size)))
+        return Summary(title, ("action", "number", "share"), rows)
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | int | None = None) -> str:
         """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of

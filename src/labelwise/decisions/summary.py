@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._format import MISSING, count, number, signed
+from .._format import count, number, signed
 from .._resampling import Estimate, check_confidence
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
 from .costs import Task
+from .frames import true_outcomes
 from .policy import BreakEven, Decisions
 from .problem import ABSTAIN, ASK
-from .realized import beliefs, largest_savings, paired_saving, true_outcomes
+from .realized import largest_savings, paired_saving
 
-SHOWN = 20
-"""Classes of a printed summary; of more, those with the largest change of cost."""
+MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost
+MAX_SENTENCES = 2  # about single classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,70 +80,19 @@ class DecisionSummary(Shown):
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A row for each class as a data frame of pandas or polars."""
-        return frame(self._columns(), library)
+        return frame({"class": self.class_names, **self._columns()}, library)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """The numbers of each class by its name."""
-        columns = {name: x.tolist() for name, x in self._columns().items()}
-        names = columns.pop("class")
-        rows = zip(*columns.values(), strict=True)
-        return {
-            name: dict(zip(columns, row, strict=True))
-            for name, row in zip(names, rows, strict=True)
-        }
-
-    def sentences(self, most: int = 2) -> list[str]:
-        """The classes whose missed cases changed for certain, those with the largest change of cost
-        first.
-        """
-        fewer = self.fewer_missed
-        certain = np.flatnonzero((fewer.low > 0) | (fewer.high < 0))
-        change = np.abs(self.before.cost - self.after.cost)[certain]
-        chosen = certain[np.argsort(-change, kind="stable")][:most]
-        return [self._sentence(int(k)) for k in chosen]
-
-    def _sentence(self, k: int) -> str:
-        fewer = self.fewer_missed
-        falls = fewer.value[k] > 0
-        low, high = sorted(abs(float(x)) for x in (fewer.low[k], fewer.high[k]))
-        return (
-            f"Missed cases of {self.class_names[k]} {'fall' if falls else 'rise'} from "
-            f"{self.before.missed[k]:,} to {self.after.missed[k]:,} "
-            f"of {self.cases[k]:,}: {count(abs(fewer.value[k]))} {'fewer' if falls else 'more'} "
-            f"({100 * fewer.confidence:g} % interval {count(low)} to {count(high)}); called "
-            f"{self.before.called[k]:,} → {self.after.called[k]:,}."
-        )
-
-    def cost_sentence(self) -> str:
-        """Whether the decisions cost what the probabilities promised."""
-        costs = (
-            f"Realized cost {number(self.cost_after)} per case, expected "
-            f"{number(self.expected_cost)}"
-        )
-        excess, low, high = (
-            float(x) for x in (self.excess.value, self.excess.low, self.excess.high)
-        )
-        if np.isnan(low):
-            return f"{costs}."
-        if low == high == 0:  # all cases cost what was expected, such as the price of asking
-            return f"Realized cost {number(self.cost_after)} per case, as expected."
-        interval = f"{100 * self.excess.confidence:g} % interval"
-        if low <= 0 <= high:
-            return (
-                f"{costs}: chance can explain the difference ({interval} {number(low)} to "
-                f"{number(high)})."
-            )
-        nearest, farthest = sorted((abs(low), abs(high)))
-        direction = "higher" if excess > 0 else "lower"
-        return (
-            f"{costs}: {number(abs(excess))} {direction} ({interval} {number(nearest)} to "
-            f"{number(farthest)})."
-        )
+        rows = {}
+        for k, name in enumerate(self.class_names):
+            rows[name] = {key: column[k].item() for key, column in self._columns().items()}
+        return rows
 
     def _columns(self) -> dict[str, np.ndarray]:
-        before, after, fewer = self.before, self.after, self.fewer_missed
+        before, after = self.before, self.after
+        saving, fewer = self.saving_by_class, self.fewer_missed
         return {
-            "class": np.asarray(self.class_names, dtype=object),
             "cases": self.cases,
             "called_before": before.called,
             "called_after": after.called,
@@ -154,19 +104,66 @@ class DecisionSummary(Shown):
             "asked": after.asked,
             "cost_before": before.cost,
             "cost_after": after.cost,
-            "saving": self.saving_by_class.value,
-            "saving_low": self.saving_by_class.low,
-            "saving_high": self.saving_by_class.high,
+            "saving": saving.value,
+            "saving_low": saving.low,
+            "saving_high": saving.high,
             "fewer_missed": fewer.value,
             "fewer_missed_low": fewer.low,
             "fewer_missed_high": fewer.high,
         }
 
+    def _largest_changes(self, classes: np.ndarray, n: int) -> np.ndarray:
+        """The ``n`` of these classes whose cost changed most."""
+        change = np.abs(self.before.cost - self.after.cost)[classes]
+        return classes[np.argsort(-change, kind="stable")][:n]
+
+    def sentences(self) -> list[str]:
+        """The classes whose missed cases changed for certain, those with the largest change of cost
+        first.
+        """
+        fewer = self.fewer_missed
+        certain = np.flatnonzero((fewer.low > 0) | (fewer.high < 0))
+        sentences = []
+        for k in self._largest_changes(certain, MAX_SENTENCES).tolist():
+            falls, less = "rise", "more"
+            if fewer.value[k] > 0:
+                falls, less = "fall", "fewer"
+            low, high = sorted((abs(fewer.low[k]), abs(fewer.high[k])))
+            sentences.append(
+                f"Missed cases of {self.class_names[k]} {falls} from "
+                f"{self.before.missed[k]:,} to {self.after.missed[k]:,} "
+                f"of {self.cases[k]:,}: {count(abs(fewer.value[k]))} {less} "
+                f"({100 * fewer.confidence:g} % interval {count(low)} to {count(high)}); called "
+                f"{self.before.called[k]:,} → {self.after.called[k]:,}."
+            )
+        return sentences
+
+    def cost_sentence(self) -> str:
+        """Whether the decisions cost what the probabilities promised."""
+        realized = f"Realized cost {number(self.cost_after)} per case"
+        costs = f"{realized}, expected {number(self.expected_cost)}"
+        low, high = float(self.excess.low), float(self.excess.high)
+        if np.isnan(low):
+            return f"{costs}."
+        if low == high == 0:  # all cases cost what was expected, such as the price of asking
+            return f"{realized}, as expected."
+        difference, ends = "chance can explain the difference", (low, high)
+        if low > 0 or high < 0:
+            direction = "higher" if low > 0 else "lower"
+            difference = f"{number(abs(float(self.excess)))} {direction}"
+            ends = (min(abs(low), abs(high)), max(abs(low), abs(high)))
+        return (
+            f"{costs}: {difference} ({100 * self.excess.confidence:g} % interval "
+            f"{number(ends[0])} to {number(ends[1])})."
+        )
+
     def _summary(self) -> Summary:
-        often = "the most probable class" if self.task == "multiclass" else "acting above 0.5"
+        reference = "the most probable class"
+        if self.task == "per_label":
+            reference = "acting above 0.5"
         title = (
-            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {often}: cost "
-            f"{number(self.cost_before, 4)} → "
+            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {reference}: "
+            f"cost {number(self.cost_before, 4)} → "
             f"{number(self.cost_after, 4)} per case, saving {self.saving}"
         )
         header = ["class", "cases", "called", "missed", "false alarms", "cost", "saving per case"]
@@ -174,12 +171,13 @@ class DecisionSummary(Shown):
         sentences = [self.cost_sentence(), *self.sentences()]
         k = len(self.class_names)
         chosen = np.arange(k)
-        if k > SHOWN:
-            change = np.abs(self.before.cost - self.after.cost)
-            chosen = np.sort(np.argsort(-change, kind="stable")[:SHOWN])
-            sentences.append(f"{SHOWN} of {k:,} classes, those with the largest change of cost.")
+        if k > MAX_CLASSES:
+            chosen = np.sort(self._largest_changes(chosen, MAX_CLASSES))
+            sentences.append(
+                f"{MAX_CLASSES} of {k:,} classes, those with the largest change of cost."
+            )
         sentences.append(f"{self.break_even}.")
-        rows = [self._row(int(i), extra) for i in chosen]
+        rows = [self._row(i, extra) for i in chosen.tolist()]
         return Summary(title, (*header, *extra), rows, " ".join(sentences))
 
     def _row(self, k: int, extra: list[str]) -> list[str]:
@@ -188,11 +186,13 @@ class DecisionSummary(Shown):
             row.append(f"{getattr(self.before, name)[k]:,} → {getattr(self.after, name)[k]:,}")
         row.append(f"{number(self.before.cost[k], 4)} → {number(self.after.cost[k], 4)}")
         saving = self.saving_by_class
-        cell = MISSING if np.isnan(saving.value[k]) else signed(float(saving.value[k]))
+        cell = signed(saving.value[k])
         if np.isfinite(saving.low[k]):
-            cell += f" ({signed(float(saving.low[k]))} to {signed(float(saving.high[k]))})"
-        counts = [f"{getattr(self.after, name)[k]:,}" for name in extra]
-        return [*row, cell, *counts]
+            cell += f" ({signed(saving.low[k])} to {signed(saving.high[k])})"
+        row.append(cell)
+        for name in extra:
+            row.append(f"{getattr(self.after, name)[k]:,}")
+        return row
 
 
 def summarize_decisions(
@@ -200,71 +200,71 @@ def summarize_decisions(
 ) -> DecisionSummary:
     """See `Decisions.summary`."""
     check_confidence(confidence)
-    p, truth = beliefs(plan), true_outcomes(plan, y_true)
-    k, n = len(plan.class_names), len(truth)
-    likely, action = np.argmax(p, axis=-1), to_numpy(plan.action)
+    mean, action = to_numpy(plan.mean).astype(float), to_numpy(plan.action)
+    if mean.ndim != 2:
+        raise ValueError(
+            f"`decisions` must be about cases on one axis; got shape {mean.shape[:-1]}"
+        )
+    truth = true_outcomes(plan, y_true).astype(np.int64)
+    n, k = mean.shape
+    likely = mean.argmax(axis=-1)
+    if plan.task == "per_label":
+        likely = (mean > 0.5).astype(np.int64)
     paid_before = plan.problem.cost_of(likely, truth)
     paid = plan.problem.paid(action, to_numpy(plan.after_answer), truth)
+    before, missed_before = _count_calls(likely, truth, paid_before, k)
+    after, missed = _count_calls(action, truth, paid, k)
+
     saved = paid_before - paid
-    if plan.task == "multiclass":
-        present = truth[:, None] == np.arange(k)
-        saved_of_case, saved_by_class = saved, [saved[truth == c] for c in range(k)]
-    else:
-        present = truth == 1
-        saved_of_case, saved_by_class = saved.sum(axis=1), list(saved.T)
     largest_by_class, largest = largest_savings(plan.problem)
-    by_class = np.asarray(
-        [
-            paired_saving(part, most, confidence)
-            for part, most in zip(saved_by_class, largest_by_class, strict=True)
-        ]
-    )
-    missed_before, missed = _missed(likely, truth), _missed(action, truth)
-    no_longer = np.sum(present & missed_before & ~missed, axis=0)
-    only_now = np.sum(present & missed & ~missed_before, axis=0)
-    expected_cost, excess = _compare_with_expected(plan, paid, groups, confidence)
+    by_class = np.zeros((3, k))
+    for label in range(k):
+        of_class = saved[truth == label] if saved.ndim == 1 else saved[:, label]
+        by_class[:, label] = paired_saving(of_class, largest_by_class[label], confidence)
+    value, low, high = by_class
     method = "paired t with extremes"
+    saving = paired_saving(_per_case(saved), largest, confidence)
+
+    cases = np.sum(_one_hot(truth, k), axis=0)
+    no_longer = np.sum(missed_before & ~missed, axis=0)
+    only_now = np.sum(missed & ~missed_before, axis=0)
+    expected = _per_case(to_numpy(plan.expected_cost).astype(float))
     return DecisionSummary(
         class_names=plan.class_names,
-        cases=present.sum(axis=0),
-        before=_calls(likely, truth, paid_before, k),
-        after=_calls(action, truth, paid, k),
-        cost_before=float(paid_before.sum() / n) if n else nan,
-        cost_after=float(paid.sum() / n) if n else nan,
-        expected_cost=expected_cost,
-        excess=excess,
-        saving=Estimate(*paired_saving(saved_of_case, largest, confidence), confidence, method),
-        saving_by_class=Estimate(
-            by_class[:, 0], by_class[:, 1], by_class[:, 2], confidence, method
-        ),
-        fewer_missed=fewer_missed(no_longer, only_now, present.sum(axis=0), confidence),
+        cases=cases,
+        before=before,
+        after=after,
+        cost_before=_mean(_per_case(paid_before)),
+        cost_after=_mean(_per_case(paid)),
+        expected_cost=_mean(expected),
+        excess=_excess(plan, _per_case(paid), expected, groups, confidence),
+        saving=Estimate(*saving, confidence, method),
+        saving_by_class=Estimate(value, low, high, confidence, method),
+        fewer_missed=fewer_missed(no_longer, only_now, cases, confidence),
         break_even=plan.break_even,
         task=plan.task,
         n=n,
     )
 
 
-def _compare_with_expected(
-    plan: Decisions, paid: np.ndarray, groups: Any, confidence: float
-) -> tuple[float, Estimate]:
-    """Expected cost per case, and how much more was paid."""
-    expected = to_numpy(plan.expected_cost).astype(float)
-    if not len(expected):
-        return nan, Estimate(nan)
+def _per_case(costs: np.ndarray) -> np.ndarray:
+    """What each case costs; per label, what all its labels do."""
+    return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
+
+
+def _mean(costs: np.ndarray) -> float:
+    return float(costs.mean()) if costs.size else nan
+
+
+def _excess(
+    plan: Decisions, paid: np.ndarray, expected: np.ndarray, groups: Any, confidence: float
+) -> Estimate:
+    """How much more was paid than expected, per case."""
+    if not len(paid):
+        return Estimate(nan)
     lowest, highest = plan.problem.cost_range(to_numpy(plan.action), to_numpy(plan.after_answer))
-    if paid.ndim == 2:  # per label: a case costs what all its labels do
-        paid, expected, lowest, highest = (x.sum(axis=1) for x in (paid, expected, lowest, highest))
-    bounds = (float(lowest.min()), float(highest.max()))
-    return float(expected.mean()), mean_excess(
-        paid, expected, bounds=bounds, groups=groups, confidence=confidence
-    )
-
-
-def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Whether the true class of each case was missed, (N, 1); per label (N, K)."""
-    if truth.ndim == 2:
-        return np.asarray((action == 0) & (truth == 1))
-    return np.asarray((action >= 0) & (action != truth))[:, None]
+    bounds = (float(_per_case(lowest).min()), float(_per_case(highest).max()))
+    return mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence)
 
 
 def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence: float) -> Estimate:
@@ -278,26 +278,34 @@ def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence:
 
     p, q = (saved + 1) / (n + 2), (lost + 1) / (n + 2)
     half = float(ndtri((1 + confidence) / 2)) * np.sqrt((p + q - (p - q) ** 2) / (n + 2))
-    low, high = (n * np.clip(p - q + sign * half, -1, 1) for sign in (-1, 1))
+    low, high = n * np.maximum(p - q - half, -1), n * np.minimum(p - q + half, 1)
     return Estimate((saved - lost).astype(float), low, high, confidence, "Bonett and Price")
 
 
-def _calls(action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int) -> ClassCalls:
-    if truth.ndim == 2:
-        return ClassCalls(
-            called=np.sum(action == 1, axis=0),
-            missed=np.sum((action == 0) & (truth == 1), axis=0),
-            false_alarms=np.sum((action == 1) & (truth == 0), axis=0),
-            abstained=np.sum(action == ABSTAIN, axis=0),
-            asked=np.sum(action == ASK, axis=0),
-            cost=paid.sum(axis=0),
-        )
-    wrong = (action >= 0) & (action != truth)
-    return ClassCalls(
-        called=np.bincount(action[action >= 0], minlength=k),
-        missed=np.bincount(truth[wrong], minlength=k),
-        false_alarms=np.bincount(action[wrong], minlength=k),
-        abstained=np.bincount(truth[action == ABSTAIN], minlength=k),
-        asked=np.bincount(truth[action == ASK], minlength=k),
-        cost=np.bincount(truth, paid, minlength=k),
+def _one_hot(positions: np.ndarray, k: int) -> np.ndarray:
+    """Whether each case is of each class, (N, K); labels are so already."""
+    if positions.ndim == 2:
+        return np.asarray(positions == 1)
+    return np.asarray(positions[:, None] == np.arange(k))
+
+
+def _count_calls(
+    action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int
+) -> tuple[ClassCalls, np.ndarray]:
+    """What was done about each class, and whether it was missed, (N, K)."""
+    called, present = _one_hot(action, k), _one_hot(truth, k)
+    if action.ndim == 2:
+        concerned, cost = np.ones_like(present), paid.sum(axis=0)
+    else:  # to abstain or ask is about the true class
+        concerned, cost = present, np.bincount(truth, paid, minlength=k)
+        action = action[:, None]
+    missed = present & ~called & (action >= 0)
+    calls = ClassCalls(
+        called=called.sum(axis=0),
+        missed=missed.sum(axis=0),
+        false_alarms=np.sum(called & ~present, axis=0),
+        abstained=np.sum(concerned & (action == ABSTAIN), axis=0),
+        asked=np.sum(concerned & (action == ASK), axis=0),
+        cost=cost,
     )
+    return calls, missed

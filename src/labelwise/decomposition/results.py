@@ -17,7 +17,7 @@ from .._format import MISSING
 from .._frames import columns_by_class, ids_at, same_rows
 from .._labels import as_labels, class_position
 from .._suggestions import check_choice
-from .._tables import SHOWN, Library, Shown, Summary, counted, instance_frame, some, xarray
+from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, instance_frame, xarray
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
@@ -67,7 +67,7 @@ class Top(Shown):
         )
 
     def _summary(self) -> Summary:
-        about = "over all labels" if self.label is None else f"about {some([self.label])}"
+        about = "over all labels" if self.label is None else f"about {first_names([self.label])}"
         shown = self.indices[:SHOWN]
         names = shown.tolist()
         if self.instance_ids is not None:
@@ -380,7 +380,7 @@ class LabelwiseResult(Result):
         )
         means = self._means()
         if means is None:
-            return Summary(f"{title}: {some(self.class_names)}")
+            return Summary(f"{title}: {first_names(self.class_names)}")
         order = np.argsort(-means[0], kind="stable")[:SHOWN]
         rows = [self._row(self.class_names[i], *(mean[i] for mean in means)) for i in order]
         left = len(self.class_names) - len(rows)

@@ -51,8 +51,8 @@ def load_ecg_ensemble() -> ECGEnsemble:
     >>> dict(zip(ecg.class_names, ecg.y_true.sum(axis=0).tolist()))
     {'1dAVb': 28, 'RBBB': 34, 'LBBB': 30, 'SB': 16, 'AF': 13, 'ST': 37}
     """
-    with as_file(files(__package__) / "ecg.npz") as path, np.load(path) as stored:
-        arrays = dict(stored)
+    with as_file(files(__package__) / "ecg.npz") as path, np.load(path) as loaded:
+        arrays = dict(loaded)
     names = tuple(arrays["class_names"].tolist())
     return ECGEnsemble(
         MultiLabelEnsemble(arrays["probs"], class_names=names),

@@ -52,8 +52,8 @@ def load_fashion_ensemble() -> FashionEnsemble:
     >>> print(lw.evaluation.detection_scores(inside, outside).auroc)
     0.943 (95 % interval 0.930 to 0.953)
     """
-    with as_file(files(__package__) / "fashion.npz") as path, np.load(path) as stored:
-        arrays = dict(stored)
+    with as_file(files(__package__) / "fashion.npz") as path, np.load(path) as loaded:
+        arrays = dict(loaded)
     names = tuple(arrays["class_names"].tolist())
 
     def ensemble(log_probs: np.ndarray) -> Ensemble:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._frames import ids_at
-from .._tables import Shown, Summary, counted, some
+from .._tables import Shown, Summary, counted, first_names
 from ..events import Family
 from .marginals import Function, Marginal
 
@@ -106,7 +106,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     def _summary(self) -> Summary:
         members = "" if self.n_members is None else counted(self.n_members, "member") + " × "
         instances = " × ".join(f"{n:,}" for n in self.batch_shape) or "1"
-        names = "" if self.class_names is None else f" ({some(self.class_names)})"
+        names = "" if self.class_names is None else f" ({first_names(self.class_names)})"
         what = "instance" if instances == "1" else "instances"
         return Summary(
             f"{type(self).__name__}: {members}{instances} {what} × "

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._tables import counted, some
+from .._tables import counted, first_names
 from .member_faults import MIN_CARRIERS, Finding, Members, count_carriers, instances_of, quoted
 
 MAX_CLASSES = 256  # for the search for permutations
@@ -46,7 +46,9 @@ def permuted_classes(members: Members) -> Iterator[Finding]:
         for other, reference in references.items():
             order = _better_order(_standardized(reference), _standardized(probs))
             if order is not None:
-                moved = some([f"{names[a]} as {names[b]}" for a, b in enumerate(order) if a != b])
+                moved = first_names(
+                    [f"{names[a]} as {names[b]}" for a, b in enumerate(order) if a != b]
+                )
                 what = f"has its classes in another order than {other}: {moved}"
                 yield members.finding("permuted classes", [i], what)
                 break

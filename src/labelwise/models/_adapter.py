@@ -12,7 +12,7 @@ import numpy as np
 
 from .._errors import InputError
 from .._labels import integer_names
-from .._suggestions import did_you_mean
+from .._suggestions import did_you_mean, listed
 from ._batches import Batch
 
 
@@ -36,6 +36,13 @@ class Adapter:
     """Whether the models say that labels may occur together."""
 
 
+def each_model(
+    models: Sequence[Any], predict: Callable[[Any, Batch], Any]
+) -> Callable[[Batch], Sequence[Any]]:
+    """Every model as one member."""
+    return lambda batch: [predict(model, batch) for model in models]
+
+
 def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
     """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a
     class that a member has never seen.
@@ -47,46 +54,43 @@ def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
     return full
 
 
-def class_order(own: tuple[str, ...] | None, given: Any) -> tuple[Any, list[int] | None]:
-    """The class names of the result, and where its classes are among the models' ``own``; ``None``:
-    in their order.
+def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, list[int] | None]:
+    """The class names of the result, and where its classes are among those ``known`` to the models;
+    ``None``: in their order.
 
     Names that the models have too are matched by name. Integer classes have no names yet: they are
     named in ascending order.
     """
-    if own is None or given is None:
-        return (own if given is None else given), None
-    if isinstance(given, Mapping):
-        by_class = {str(key): name for key, name in given.items()}
-        return (given if set(by_class) != set(own) else [by_class[name] for name in own]), None
-    names = tuple(str(name) for name in given)
-    if sorted(names) == sorted(own):
-        return names, [own.index(name) for name in names]
-    numbers = integer_names(own)
-    if numbers is None and set(own) != {"False", "True"}:
-        unknown = next((name for name in names if name not in own), names[-1] if names else "")
-        hint = did_you_mean(unknown, own)
+    if class_names is None:
+        return known, None
+    if known is None:
+        return class_names, None
+    if isinstance(class_names, Mapping):
+        renamed = dict(zip(map(str, class_names), class_names.values(), strict=True))
+        if set(renamed) == set(known):
+            return [renamed[name] for name in known], None
+        return class_names, None  # from positions
+    names = tuple(map(str, class_names))
+    if sorted(names) == sorted(known):
+        return names, list(map(known.index, names))
+    numbers = integer_names(known)
+    if numbers is None and set(known) != {"False", "True"}:
+        unknown_names = [name for name in names if name not in known]
+        unknown = (unknown_names or names or ("",))[0]
+        hint = did_you_mean(unknown, known)
         raise InputError(
-            "`class_names` must be the classes of the models, "
-            f"{', '.join(map(repr, own[:5]))}{', …' if len(own) > 5 else ''}, in any order; "
-            f"got {unknown!r}{hint}",
+            f"`class_names` must be the classes of the models, {listed(known)}, in any order; got "
+            f"{unknown!r}{hint}",
             fix=None if hint else "rename_classes",
-            first=own[0],
+            first=known[0],
         )
-    if (
-        numbers is not None
-        and len(names) == len(own)
-        and not np.array_equal(numbers, np.arange(len(own)))
-    ):
-        pairs = ", ".join(
-            f"{number} = {name}" for number, name in zip(own[:5], names[:5], strict=True)
-        )
+    in_order = numbers is None or np.array_equal(numbers, np.arange(len(known)))
+    if len(names) == len(known) and not in_order:
+        pairs = list(map("{} = {}".format, known[:5], names))
+        if len(known) > 5:
+            pairs.append("…")
         warnings.warn(
-            (
-                "The models' classes are named in ascending order: "
-                f"{pairs}{', …' if len(own) > 5 else ''}"
-            ),
-            stacklevel=4,
+            f"The models' classes are named in ascending order: {', '.join(pairs)}", stacklevel=3
         )
     return names, None
 
@@ -95,21 +99,23 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
     """Refuse models whose classes are numbers and text, the same words written differently, or that
     have no class in common.
     """
-    kinds = [
-        "text" if any(isinstance(name, str) for name in each) else "numbers" for each in classes
-    ]
-    if len(set(kinds)) > 1:
-        i, j = kinds.index("numbers"), kinds.index("text")
+    numbers: dict[int, Any] = {}  # the first class of each model, by kind
+    texts: dict[int, Any] = {}
+    sets: list[set[str]] = []
+    for i, names in enumerate(classes):
+        sets.append(set(map(str, names)))
+        kind = texts if any(isinstance(name, str) for name in names) else numbers
+        kind[i] = np.asarray(names).tolist()[0]
+    if numbers and texts:
+        i, j = next(iter(numbers)), next(iter(texts))
         raise InputError(
-            f"the models must name their classes alike; model {i} has the number "
-            f"{np.asarray(classes[i]).tolist()[0]!r}, "
-            f"model {j} the text {str(classes[j][0])!r}",
+            f"the models must name their classes alike; model {i} has the number {numbers[i]!r}, "
+            f"model {j} the text {texts[j]!r}",
             fix="same_classes",
         )
-    sets = [{str(name) for name in each} for each in classes]
-    written: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for name in sorted(set().union(*sets)):
-        other = written.setdefault(name.strip().casefold(), name)
+        other = spellings.setdefault(name.strip().casefold(), name)
         # EMNIST has both "a" and "A": then each model knows both
         if other != name and not any({name, other} <= known for known in sets):
             raise InputError(
@@ -128,21 +134,11 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
 
 
 def same_names(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """The class names that all members have."""
-    known = [each for each in names if each is not None]
-    for each in known[1:]:
-        if each != known[0]:
-            raise ValueError(
-                f"the models must have the same classes in the same order; got {known[0]} and "
-                f"{each}"
-            )
-    return known[0] if known else None
-
-
-def only_one_way(n_samples: int | None, library: str) -> None:
-    """Refuse ``n_samples`` where there is no dropout to sample."""
-    if n_samples is not None:
+    """The class names that all members have; some may have none."""
+    known = sorted(set(filter(None, names)))
+    if len(known) > 1:
         raise ValueError(
-            "`n_samples` is for dropout in torch modules and for catboost's virtual ensembles; "
-            f"got {n_samples} for {library}"
+            f"the models must have the same classes in the same order; got {known[0]} and "
+            f"{known[1]}"
         )
+    return known[0] if known else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._adapter import Adapter
+from ._adapter import Adapter, each_model
 from ._batches import Batch
 
 VIRTUAL_ENSEMBLES = 10
@@ -21,14 +21,13 @@ def xgboost_adapter(models: Sequence[Any]) -> Adapter:
     """
     from xgboost import DMatrix
 
-    return Adapter(
-        lambda batch: [model.predict(DMatrix(batch.only)) for model in models], "unknown"
-    )
+    predict = each_model(models, lambda model, batch: model.predict(DMatrix(batch.only)))
+    return Adapter(predict, "unknown")
 
 
 def lightgbm_adapter(models: Sequence[Any]) -> Adapter:
     """Boosters of lightgbm trained with a probabilistic objective (``binary``, ``multiclass``)."""
-    return Adapter(lambda batch: [model.predict(batch.only) for model in models], "unknown")
+    return Adapter(each_model(models, lambda model, batch: model.predict(batch.only)), "unknown")
 
 
 def catboost_adapter(model: Any, n_samples: int | None) -> Adapter:
@@ -43,4 +42,4 @@ def catboost_adapter(model: Any, n_samples: int | None) -> Adapter:
         )
         return list(np.moveaxis(np.asarray(scores), 1, 0))
 
-    return Adapter(predict, "logits", tuple(str(name) for name in model.classes_))
+    return Adapter(predict, "logits", tuple(map(str, model.classes_)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._adapter import Adapter
+from ._adapter import Adapter, each_model
 from ._batches import Batch
 
 
@@ -13,7 +13,7 @@ def keras_adapter(models: Sequence[Any]) -> Adapter:
     """Models of Keras 3."""
     from keras import ops
 
-    def predict(batch: Batch) -> list[Any]:
-        return [ops.convert_to_numpy(model(batch.only, training=False)) for model in models]
+    def predict(model: Any, batch: Batch) -> Any:
+        return ops.convert_to_numpy(model(batch.only, training=False))
 
-    return Adapter(predict, "unknown", batch_size=1024)
+    return Adapter(each_model(models, predict), "unknown", batch_size=1024)

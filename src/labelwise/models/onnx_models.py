@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from ._adapter import Adapter
+from ._adapter import Adapter, each_model
 from ._batches import Batch
 
 _TYPES = {
@@ -23,23 +23,22 @@ def onnx_adapter(sessions: Sequence[Any]) -> Adapter:
     """Sessions of classifiers: the last output that is no label, as exported from scikit-learn
     (also with ZipMap) or from torch.
     """
-    return Adapter(
-        lambda batch: [_scores(session, batch) for session in sessions], "unknown", batch_size=1024
-    )
+    return Adapter(each_model(sessions, _scores), "unknown", batch_size=1024)
 
 
 def _scores(session: Any, batch: Batch) -> np.ndarray:
-    wanted = session.get_inputs()
-    given = batch.kwargs or dict(zip((each.name for each in wanted), batch.args, strict=False))
-    missing = [each.name for each in wanted if each.name not in given]
-    if missing:
-        raise ValueError(
-            f"the session needs the input {missing[0]!r}; pass a mapping of arrays by name as `X`"
-        )
-    feed = {
-        each.name: np.ascontiguousarray(to_numpy(given[each.name]), dtype=_TYPES.get(each.type))
-        for each in wanted
-    }
+    feed = {}
+    for i, wanted in enumerate(session.get_inputs()):
+        if wanted.name in batch.kwargs:
+            value = batch.kwargs[wanted.name]
+        elif i < len(batch.args):
+            value = batch.args[i]
+        else:
+            raise ValueError(
+                f"the session needs the input {wanted.name!r}; pass a mapping of arrays by name as "
+                "`X`"
+            )
+        feed[wanted.name] = np.ascontiguousarray(to_numpy(value), dtype=_TYPES.get(wanted.type))
     for output in reversed(session.run(None, feed)):
         if isinstance(output, list) and output and isinstance(output[0], Mapping):  # ZipMap
             return np.array([[row[key] for key in sorted(row)] for row in output])

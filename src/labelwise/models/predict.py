@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -18,7 +18,7 @@ from .._validation import FEW_ROWS, as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
-from ._adapter import Adapter, class_order, only_one_way
+from ._adapter import Adapter, class_order, each_model
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
 from .boosted_models import catboost_adapter, lightgbm_adapter, xgboost_adapter
 from .keras_models import keras_adapter
@@ -32,7 +32,7 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
     ("xgboost", "Booster", xgboost_adapter),
     ("lightgbm", "Booster", lightgbm_adapter),
 )
-"""Module and class of models, and how they are asked."""
+"""Module and class of models, and what makes their adapter."""
 
 
 class _Options(TypedDict, total=False):
@@ -41,7 +41,7 @@ class _Options(TypedDict, total=False):
     class_names: ClassNames | None
     class_axis: int
     n_samples: int | None
-    also: Sequence[type]
+    extra_modules: Sequence[type]
     batch_size: int | None
     rng: int | np.random.Generator | None
     progress: bool
@@ -64,7 +64,7 @@ def from_models(
     class_names: ClassNames | None = None,
     class_axis: int = -1,
     n_samples: int | None = None,
-    also: Sequence[type] = (),
+    extra_modules: Sequence[type] = (),
     batch_size: int | None = None,
     rng: int | np.random.Generator | None = 0,
     return_labels: bool = False,
@@ -109,7 +109,7 @@ def from_models(
     n_samples : int, optional
         Number of dropout samples of each module (default for one module: 50) or of virtual
         ensembles (default: 10).
-    also : sequence of classes
+    extra_modules : sequence of classes
         For dropout: further modules to switch to training mode, such as one that calls
         ``torch.nn.functional.dropout`` itself.
     batch_size : int, optional
@@ -141,7 +141,7 @@ def from_models(
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
-    adapter = _adapter_of(models, device, n_samples, also, as_seed(rng))
+    adapter = _adapter_of(models, device, n_samples, extra_modules, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)
@@ -152,13 +152,28 @@ def from_models(
                 "`return_labels` needs a loader that gives labels; `X` has none. You have the "
                 "labels of an array already"
             )
-        size = (
-            adapter.batch_size if batch_size is None else check_positive(batch_size, "batch_size")
-        )
-        batches = list(array_batches(X, size))
+        if batch_size is None:
+            batch_size = adapter.batch_size
+        else:
+            check_positive(batch_size, "batch_size")
+        batches = list(array_batches(X, batch_size))
         total = len(batches)
-    values, labels = _ask(adapter, _with_progress(batches, total, progress))
-    q = _distribution(values, adapter, activation, class_axis, class_names, X)
+    scores, labels = _predict(adapter, _with_progress(batches, total, progress))
+    scores, activation = _activated(_classes_last(scores, class_axis), adapter, activation)
+    if is_instance_of(X, "torch", "Tensor"):
+        scores = sys.modules["torch"].from_numpy(np.ascontiguousarray(scores)).to(X.device)
+    names, order = class_order(adapter.class_names, class_names)
+    if order is not None and len(order) == scores.shape[-1]:
+        scores = scores[..., order]
+    options: dict[str, Any] = {
+        "member_axis": 0, "weights": adapter.weights, "class_names": names,
+    }  # fmt: skip
+    q: Ensemble | MultiLabelEnsemble
+    if activation == "sigmoid":
+        q = MultiLabelEnsemble.from_logits(scores, **options)
+    else:
+        probs = softmax_of(scores) if activation == "softmax" else scores
+        q = Ensemble(probs, **options)
     if len(q.batch_shape) == 1:
         with_ids(q, row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
@@ -172,7 +187,7 @@ def from_models(
 
 
 def _adapter_of(
-    models: Any, device: Any, n_samples: int | None, also: Sequence[type], seed: int
+    models: Any, device: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
 ) -> Adapter:
     """The library of the models; nothing is imported that is not already in use."""
     if isinstance(models, Mapping):  # the result of cross_validate
@@ -186,44 +201,41 @@ def _adapter_of(
     several = [models] if single else list(models)
     if not several:
         raise ValueError("`models` must hold at least one model; got none")
-    if all(is_instance_of(model, "torch.nn", "Module") for model in several):
+
+    def all_are(module: str, name: str) -> bool:
+        return all(is_instance_of(model, module, name) for model in several)
+
+    kind = type(several[0]).__name__
+    if all_are("torch.nn", "Module"):
         from .torch_models import torch_adapter
 
-        return torch_adapter(
-            several, single=single, n_samples=n_samples, also=also, device=device, seed=seed
-        )
+        return torch_adapter(several, single, n_samples, extra_modules, device, seed)
     if device is not None:
-        raise ValueError(
-            f"`device` is for torch modules; got {device!r} for {type(several[0]).__name__}"
-        )
-    if (
-        single
-        and is_instance_of(models, "catboost", "CatBoostClassifier")
-        and (n_samples or models.get_all_params().get("posterior_sampling"))
-    ):
+        raise ValueError(f"`device` is for torch modules; got {device!r} for {kind}")
+    catboost = single and all_are("catboost", "CatBoostClassifier")
+    if catboost and (n_samples or models.get_all_params().get("posterior_sampling")):
         return catboost_adapter(models, n_samples)
-    only_one_way(n_samples, type(several[0]).__name__)
+    if n_samples is not None:
+        raise ValueError(
+            "`n_samples` is for dropout in torch modules and for catboost's virtual ensembles; "
+            f"got {n_samples} for {kind}"
+        )
     for module, name, make in LIBRARIES:
-        if all(is_instance_of(model, module, name) for model in several):
+        if all_are(module, name):
             return make(several)
-    if all(
-        hasattr(model, "predict_proba") or is_instance_of(model, "sklearn.base", "BaseEstimator")
-        for model in several
-    ):
+    # an estimator without predict_proba is refused with the reason
+    estimators = all_are("sklearn.base", "BaseEstimator")
+    if estimators or all(hasattr(model, "predict_proba") for model in several):
         from .sklearn_models import sklearn_adapter
 
         return sklearn_adapter(several, single=single)
     if all(callable(model) and not isinstance(model, type) for model in several):
-        return Adapter(
-            lambda batch: [model(*batch.args, **batch.kwargs) for model in several],
-            "unknown",
-            batch_size=1024,
-        )
-    kinds = ", ".join(sorted({type(model).__name__ for model in several}))
+        predict = each_model(several, lambda model, batch: model(*batch.args, **batch.kwargs))
+        return Adapter(predict, "unknown", batch_size=1024)
     raise TypeError(
         "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, "
-        "ONNX Runtime sessions or functions, all of one "
-        f"kind; got {kinds}"
+        "ONNX Runtime sessions or functions, all of one kind; got "
+        + ", ".join(sorted({type(model).__name__ for model in several}))
     )
 
 
@@ -233,100 +245,97 @@ def is_instance_of(model: Any, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(model, kind)
 
 
-def _ask(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
+def _predict(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
     """The scores of all members, (M, N, ...), and the labels."""
     scores: list[np.ndarray] = []
     labels: list[np.ndarray] = []
     with adapter.running():
         for batch in batches:
-            outputs = [to_numpy(output) for output in adapter.predict(batch)]
-            shapes = {output.shape for output in outputs}
-            if len(shapes) > 1:
-                raise ValueError(
-                    "the models must give outputs of one shape; got "
-                    f"{' and '.join(map(str, sorted(shapes)))}"
-                )
-            if not outputs[0].ndim or len(outputs[0]) != len(batch):
+            outputs = list(map(to_numpy, adapter.predict(batch)))
+            shape = outputs[0].shape
+            for output in outputs:
+                if output.shape != shape:
+                    shapes = " and ".join(map(str, sorted((shape, output.shape))))
+                    raise ValueError(f"the models must give outputs of one shape; got {shapes}")
+            if shape[:1] != (len(batch),):
                 raise ValueError(
                     "the models must give one row of scores per instance; got shape "
-                    f"{outputs[0].shape} for {len(batch)} instances"
+                    f"{shape} for {len(batch)} instances"
+                )
+            if scores and scores[0].shape[2:] != shape[1:]:
+                raise ValueError(
+                    "the batches give outputs of different shapes; pad the inputs to one length"
                 )
             scores.append(np.stack(outputs))
             if batch.labels is not None:
                 labels.append(plain_labels(batch.labels, "labels of the loader"))
     if not scores:
         raise ValueError("`X` must hold at least one instance; the loader gave no batch")
-    if len({part.shape[2:] for part in scores}) > 1:
-        raise ValueError(
-            "the batches give outputs of different shapes; pad the inputs to one length"
-        )
     return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
 
 
-def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) -> Iterator[Batch]:
+def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) -> Iterable[Batch]:
     """The batches, with a progress bar on a terminal if there are several."""
-    if not (wanted and total != 1 and sys.stderr is not None and sys.stderr.isatty()):
-        yield from batches
-        return
+    if not wanted or total == 1 or sys.stderr is None or not sys.stderr.isatty():
+        return batches
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(
-        batches, "predicting", total=total, console=Console(stderr=True), transient=True
-    )
+    console = Console(stderr=True)
+    return track(batches, "predicting", total=total, console=console, transient=True)
 
 
-def _distribution(
-    values: np.ndarray,
-    adapter: Adapter,
-    activation: str | None,
-    class_axis: int,
-    class_names: Any,
-    X: Any,
-) -> Any:
-    """The distribution that the scores (M, N, ...) are, as a tensor if ``X`` is one."""
-    if values.dtype.kind not in "f":
+def _classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:
+    """Scores (M, N, ..., K); K is 1 where a model gives one number for each instance."""
+    if scores.dtype.kind not in "f":
         raise TypeError(
-            f"the models must give floating-point scores; got {values.dtype}. Labels have no "
+            f"the models must give floating-point scores; got {scores.dtype}. Labels have no "
             "probabilities"
         )
-    values = values.astype(np.float32) if values.dtype == np.float16 else values
-    if values.ndim > 2:
-        axis = class_axis if class_axis < 0 else class_axis + 1  # the members came before it
-        if not -values.ndim + 2 <= axis < values.ndim or axis == 1:
-            raise ValueError(
-                f"`class_axis` must be an axis of the models' output {values.shape[1:]}, not its "
-                f"first; got {class_axis}"
-            )
-        values = np.moveaxis(values, axis, -1)
-    if values.ndim == 2 or values.shape[-1] == 1:
-        values, activation = _two_classes(
-            values if values.ndim == 2 else values[..., 0], adapter, activation
+    if scores.dtype == np.float16:
+        scores = scores.astype(np.float32)
+    if scores.ndim == 2:
+        return scores[..., None]
+    axis = class_axis
+    if class_axis >= 0:
+        axis += 1  # the members came before it
+    if not -scores.ndim + 2 <= axis < scores.ndim or axis == 1:
+        raise ValueError(
+            f"`class_axis` must be an axis of the models' output {scores.shape[1:]}, not its "
+            f"first; got {class_axis}"
         )
-    else:
-        activation = activation or _activation(values, adapter)
-    if is_instance_of(X, "torch", "Tensor"):
-        values = sys.modules["torch"].from_numpy(np.ascontiguousarray(values)).to(X.device)
-    names, order = class_order(adapter.class_names, class_names)
-    if order is not None and len(order) == values.shape[-1]:
-        values = values[..., order]
-    options: dict[str, Any] = {"member_axis": 0, "weights": adapter.weights, "class_names": names}
-    if activation == "sigmoid":
-        return MultiLabelEnsemble.from_logits(values, **options)
-    return Ensemble(values if activation == "none" else softmax_of(values), **options)
+    return np.moveaxis(scores, axis, -1)
 
 
-def _activation(values: np.ndarray, adapter: Adapter) -> str:
+def _activated(
+    scores: np.ndarray, adapter: Adapter, activation: str | None
+) -> tuple[np.ndarray, str]:
+    """Scores of at least two classes, and the activation that makes them probabilities."""
+    if scores.shape[-1] == 1:
+        return _two_classes(scores[..., 0], adapter, activation)
+    return scores, activation or _activation(scores, adapter)
+
+
+def _activation(scores: np.ndarray, adapter: Adapter) -> str:
     """What the library says, checked against the values, or what they say themselves."""
     if adapter.multilabel:
         return "sigmoid"
-    sums = values.sum(-1)
-    inner = tuple(range(1, values.ndim))
-    members = (values >= 0).all(axis=inner) & (np.abs(sums - 1) < 1e-3).all(axis=inner[:-1])
+    sums = scores.sum(-1)
+    rows = tuple(range(1, sums.ndim))
+    sum_to_one = (np.abs(sums - 1) < 1e-3).all(axis=rows) & (scores >= 0).all(axis=(*rows, -1))
     if sums[0].size >= FEW_ROWS:
-        _check_alike(members, "values that sum to 1 over the classes, as after a softmax", adapter)
-    sum_to_one = bool(members.all())
-    if adapter.scores == "logits" and sum_to_one:
+        rule = "values that sum to 1 over the classes, as after a softmax"
+        _check_alike(sum_to_one, rule, adapter)
+    found = f"sums range from {sums.min():.4g} to {sums.max():.4g}"
+    if adapter.scores == "unknown" and not sum_to_one.all():
+        raise ValueError(
+            f"the models give values that do not sum to 1 over the classes ({found}). "
+            "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may "
+            "occur together"
+        )
+    if adapter.scores != "logits":
+        return "none"
+    if sum_to_one.all():
         warnings.warn(
             "The models give values that are not negative and sum to 1, so they are taken as "
             "probabilities, without a softmax. "
@@ -335,25 +344,46 @@ def _activation(values: np.ndarray, adapter: Adapter) -> str:
             stacklevel=4,
         )
         return "none"
-    if (
-        adapter.scores == "logits"
-        and values.size >= FEW_OUTPUTS
-        and 0 <= values.min() < values.max() <= 1
-    ):
+    if scores.size >= FEW_OUTPUTS and 0 <= scores.min() < scores.max() <= 1:
         raise InputError(
             "the models give values between 0 and 1 that do not sum to 1 over the classes "
-            f"(sums range from {sums.min():.4g} to {sums.max():.4g}): a sigmoid seems to have been "
-            "taken already",
+            f"({found}): a sigmoid seems to have been taken already",
             fix="sigmoid_taken",
         )
-    if adapter.scores == "unknown" and not sum_to_one:
+    return "softmax"
+
+
+def _two_classes(
+    second: np.ndarray, adapter: Adapter, activation: str | None
+) -> tuple[np.ndarray, str]:
+    """Scores of two classes from those of the second, (M, N, ...)."""
+    if activation == "softmax":
         raise ValueError(
-            "the models give values that do not sum to 1 over the classes (sums range from "
-            f"{sums.min():.4g} to {sums.max():.4g}). "
-            "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may "
-            "occur together"
+            "a softmax of one output is always 1; pass activation='sigmoid' for the logit of the "
+            "second class"
         )
-    return "softmax" if adapter.scores == "logits" else "none"
+    values = tuple(range(1, second.ndim))
+    shares = np.asarray(((second >= 0) & (second <= 1)).all(axis=values))
+    if activation is None:
+        if second[0].size >= FEW_OUTPUTS:
+            _check_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
+        activation = "none"
+        if adapter.scores == "logits":
+            activation = "sigmoid"
+            if shares.all():
+                raise ValueError(
+                    "the models give one output between 0 and 1: pass activation='none' if it is "
+                    "the probability of the second class, activation='sigmoid' if it is its logit"
+                )
+    if activation == "sigmoid":
+        return np.stack([np.zeros_like(second), second], axis=-1), "softmax"
+    if not shares.all():
+        raise ValueError(
+            f"the probability of the second class must lie between 0 and 1; got {second.min():.4g} "
+            f"to {second.max():.4g}. "
+            "Pass activation='sigmoid' for logits"
+        )
+    return np.stack([1 - second, second], axis=-1), "none"
 
 
 def _check_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
@@ -362,46 +392,18 @@ def _check_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None
     """
     if adapter.scores == "probabilities" or probabilities.all() or not probabilities.any():
         return
-    given, other = np.flatnonzero(probabilities), np.flatnonzero(~probabilities)
     raise InputError(
-        f"the models must all give probabilities, or all logits; {_models(given)} {rule}, "
-        f"{_models(other)} logits. "
+        "the models must all give probabilities, or all logits; "
+        f"{_models_give(np.flatnonzero(probabilities))} {rule}, "
+        f"{_models_give(np.flatnonzero(~probabilities))} logits. "
         "Take the softmax or sigmoid out of the first, or apply it in the others too"
     )
 
 
-def _models(positions: np.ndarray) -> str:
-    numbers = ", ".join(map(str, positions[:5].tolist())) + (", …" if len(positions) > 5 else "")
-    return f"model {numbers} gives" if len(positions) == 1 else f"models {numbers} give"
-
-
-def _two_classes(
-    values: np.ndarray, adapter: Adapter, activation: str | None
-) -> tuple[np.ndarray, str]:
-    """Scores of two classes from those of the second, (M, N, ...)."""
-    if activation == "softmax":
-        raise ValueError(
-            "a softmax of one output is always 1; pass activation='sigmoid' for the logit of the "
-            "second class"
-        )
-    members = np.asarray(((values >= 0) & (values <= 1)).all(axis=tuple(range(1, values.ndim))))
-    between = bool(members.all())
-    if activation is None and values[0].size >= FEW_OUTPUTS:
-        _check_alike(members, "one output between 0 and 1, as after a sigmoid", adapter)
-    if activation is None and adapter.scores == "logits" and between:
-        raise ValueError(
-            "the models give one output between 0 and 1: pass activation='none' if it is the "
-            "probability of the second class, "
-            "activation='sigmoid' if it is its logit"
-        )
-    if activation is None:
-        activation = "sigmoid" if adapter.scores == "logits" else "none"
-    if activation == "sigmoid":
-        return np.stack([np.zeros_like(values), values], axis=-1), "softmax"
-    if not between:
-        raise ValueError(
-            f"the probability of the second class must lie between 0 and 1; got {values.min():.4g} "
-            f"to {values.max():.4g}. "
-            "Pass activation='sigmoid' for logits"
-        )
-    return np.stack([1 - values, values], axis=-1), "none"
+def _models_give(positions: np.ndarray) -> str:
+    numbers = ", ".join(map(str, positions[:5].tolist()))
+    if len(positions) == 1:
+        return f"model {numbers} gives"
+    if len(positions) > 5:
+        numbers += ", …"
+    return f"models {numbers} give"

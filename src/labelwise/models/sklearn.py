@@ -147,11 +147,11 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`n_members` must be an integer of at least 2 (one member says nothing about "
                 f"epistemic uncertainty); got {m!r}"
             )
+        name = "the default estimator" if self.estimator is None else type(base).__name__
         if not self.bootstrap and (self.estimator is None or not _random_states(base)):
             raise ValueError(
-                "without bootstrap all members would be the same: "
-                f"{'the default estimator' if self.estimator is None else type(base).__name__} "
-                "has no `random_state` to vary. Set bootstrap=True, or choose another `estimator`"
+                f"without bootstrap all members would be the same: {name} has no `random_state` "
+                "to vary. Set bootstrap=True, or choose another `estimator`"
             )
         return base
 
@@ -161,11 +161,12 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = self._check_input(X, reset=False)
-        probs = [
-            aligned(np.asarray(m.predict_proba(X)), m.classes_, self.classes_)
-            for m in self.estimators_
-        ]
-        return Ensemble(np.stack(probs), member_axis=0, class_names=[str(c) for c in self.classes_])
+        members = []
+        for member in self.estimators_:
+            probs = np.asarray(member.predict_proba(X))
+            members.append(aligned(probs, member.classes_, self.classes_))
+        names = tuple(map(str, self.classes_))
+        return Ensemble(np.stack(members), member_axis=0, class_names=names)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities, (N, K)."""
@@ -192,11 +193,8 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _random_states(estimator: Any) -> list[str]:
     """The names of all parameters that seed something, also those of the steps of a pipeline."""
-    return [
-        name
-        for name in sorted(estimator.get_params())
-        if name == "random_state" or name.endswith("__random_state")
-    ]
+    names = sorted(estimator.get_params())
+    return [name for name in names if f"__{name}".endswith("__random_state")]
 
 
 def _fit_member(

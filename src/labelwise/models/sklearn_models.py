@@ -20,11 +20,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._adapter import Adapter, aligned, check_common_classes
+from ._adapter import Adapter, aligned, check_common_classes, each_model
 from ._batches import Batch
 from .sklearn import LabelwiseClassifier
 
-_FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+WITH_MEMBERS = (
+    *FORESTS, BaggingClassifier, VotingClassifier, CalibratedClassifierCV, LabelwiseClassifier,
+)  # fmt: skip
 
 
 def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
@@ -33,49 +36,40 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
     """
     for model in models:
         _check_model(model)
-    if single and _has_members(models[0]):
-        model = models[0]
+    inner, transformers = _unwrap(models[0])
+    if single and isinstance(inner, WITH_MEMBERS):
         return Adapter(
-            lambda batch: _members(model, batch.only),
+            lambda batch: _members(inner, transformers, batch.only),
             "probabilities",
-            tuple(str(c) for c in model.classes_),
-            weights=_weights(model),
+            tuple(map(str, inner.classes_)),
+            weights=_weights(inner),
         )
+    known = []
     for model in models:
         if not hasattr(model, "predict_proba"):
             raise TypeError(_no_probabilities(model))
-    check_common_classes([model.classes_ for model in models])
-    classes = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
+        known.append(model.classes_)
+    check_common_classes(known)
+    classes = np.unique(np.concatenate(known))
 
-    def predict(batch: Batch) -> list[np.ndarray]:
-        return [
-            aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes)
-            for model in models
-        ]
+    def predict(model: Any, batch: Batch) -> np.ndarray:
+        return aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes)
 
-    return Adapter(predict, "probabilities", tuple(str(c) for c in classes))
+    return Adapter(each_model(models, predict), "probabilities", tuple(map(str, classes)))
 
 
-def _inner(model: Any) -> Any:
-    """The model inside searches and at the end of pipelines."""
+def _unwrap(model: Any) -> tuple[Any, list[Pipeline]]:
+    """The model inside searches and at the end of pipelines, and the transformers before it."""
+    transformers = []
     while True:
         if isinstance(model, Pipeline):
+            if len(model) > 1:
+                transformers.append(model[:-1])
             model = model[-1]
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         else:
-            return model
-
-
-def _has_members(model: Any) -> bool:
-    kinds = (
-        *_FORESTS,
-        BaggingClassifier,
-        VotingClassifier,
-        CalibratedClassifierCV,
-        LabelwiseClassifier,
-    )
-    return isinstance(_inner(model), kinds)
+            return model, transformers
 
 
 def _check_model(model: Any) -> None:
@@ -84,7 +78,7 @@ def _check_model(model: Any) -> None:
             f"`model` must be a fitted model; got the class {model.__name__}. Call it and fit it "
             "first"
         )
-    inner = _inner(model)
+    inner, _ = _unwrap(model)
     name = type(inner).__name__
     if isinstance(inner, BaseEstimator) and is_regressor(inner):
         raise TypeError(
@@ -112,25 +106,25 @@ def _check_model(model: Any) -> None:
         )
 
 
-def _members(model: Any, X: Any) -> list[np.ndarray]:
+def _members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarray]:
     """The probabilities of each member, with a column for every class of the ensemble."""
-    if isinstance(model, Pipeline):
-        return _members(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
-    if hasattr(model, "best_estimator_"):
-        return _members(model.best_estimator_, X)
+    for transformer in transformers:
+        X = transformer.transform(X)
     if isinstance(model, LabelwiseClassifier):
         return list(model.predict_distribution(X).probs)
     if isinstance(model, CalibratedClassifierCV):
-        return [
-            aligned(np.asarray(each.predict_proba(X)), each.classes, model.classes_)
-            for each in model.calibrated_classifiers_
-        ]
-    views = model.estimators_features_ if isinstance(model, BaggingClassifier) else None
+        members = []
+        for member in model.calibrated_classifiers_:
+            probs = np.asarray(member.predict_proba(X))
+            members.append(aligned(probs, member.classes, model.classes_))
+        return members
+    features: Any = [None] * len(model.estimators_)
     if isinstance(model, BaggingClassifier):
+        features = model.estimators_features_
         X = validate_data(
             model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False
         )
-    elif isinstance(model, _FORESTS):
+    elif isinstance(model, FORESTS):
         finite = "allow-nan" if get_tags(model).input_tags.allow_nan else True
         X = validate_data(
             model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False
@@ -140,11 +134,11 @@ def _members(model: Any, X: Any) -> list[np.ndarray]:
             raise ValueError(f"the members of {_no_probabilities(member)}")
     # All fit their members on encoded labels: a member's classes_ are positions in the ensemble's.
     positions = np.arange(len(model.classes_))
-    members: list[np.ndarray] = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
-        delayed(_member)(member, X if views is None else X[:, views[i]], positions)
-        for i, member in enumerate(model.estimators_)
-    )
-    return members
+    tasks = []
+    for member, columns in zip(model.estimators_, features, strict=True):
+        seen = X if columns is None else X[:, columns]
+        tasks.append(delayed(_member)(member, seen, positions))
+    return list(Parallel(n_jobs=model.n_jobs, require="sharedmem")(tasks))
 
 
 def _member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
@@ -154,14 +148,13 @@ def _member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def _weights(model: Any) -> list[float] | None:
-    inner = _inner(model)
-    if not isinstance(inner, VotingClassifier) or inner.weights is None:
+    if not isinstance(model, VotingClassifier) or model.weights is None:
         return None
-    return [
-        w
-        for w, (_, member) in zip(inner.weights, inner.estimators, strict=True)
-        if member != "drop"
-    ]
+    weights = []
+    for weight, (_, member) in zip(model.weights, model.estimators, strict=True):
+        if member != "drop":
+            weights.append(weight)
+    return weights
 
 
 def _no_probabilities(model: Any) -> str:

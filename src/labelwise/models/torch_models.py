@@ -7,14 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from ._adapter import Adapter, same_names
+from ._adapter import Adapter, each_model, same_names
 from ._batches import Batch
 from .dropout import dropout_layers
 
@@ -23,24 +22,23 @@ DEFAULT_SAMPLES = 50
 
 def torch_adapter(
     models: Sequence[nn.Module],
-    *,
     single: bool,
     n_samples: int | None,
-    also: Sequence[type[nn.Module]],
+    extra_modules: Sequence[type[nn.Module]],
     device: Any,
     seed: int,
 ) -> Adapter:
     """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members
     of each, with dropout switched on.
     """
-    layers = [dropout_layers(model, also) for model in models]
+    layers = [dropout_layers(model, extra_modules) for model in models]
     if n_samples is None and single and layers[0]:
         n_samples = DEFAULT_SAMPLES
     if n_samples is not None and not all(layers):
         raise ValueError(
             "`n_samples` needs dropout layers with p > 0 in every module; without them all samples "
             "would be the same. If a module calls "
-            "torch.nn.functional.dropout itself, name its class in `also`"
+            "torch.nn.functional.dropout itself, name its class in `extra_modules`"
         )
 
     @contextmanager
@@ -51,35 +49,40 @@ def torch_adapter(
                 stack.enter_context(_moved(model, device))
             stack.enter_context(_seeded(seed))
             if n_samples is not None:
-                for layer in chain.from_iterable(layers):
-                    layer.training = True
+                for of_model in layers:
+                    for layer in of_model:
+                        layer.training = True
             yield
 
-    def predict(batch: Batch) -> list[torch.Tensor]:
-        return [_scores(model, batch) for model in models for _ in range(n_samples or 1)]
-
-    names, multilabel = zip(*(_config(model) for model in models), strict=True)
-    return Adapter(predict, "logits", same_names(names), 1024, running, multilabel=any(multilabel))
+    members = [model for model in models for _ in range(n_samples or 1)]
+    names, multilabel = zip(*map(_config, models), strict=True)
+    return Adapter(
+        each_model(members, _scores),
+        "logits",
+        same_names(names),
+        batch_size=1024,
+        running=running,
+        multilabel=any(multilabel),
+    )
 
 
 @contextmanager
 def _evaluating(model: nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
-    modes = [(module, module.training) for module in model.modules()]
+    modes = {module: module.training for module in model.modules()}
     try:
         model.eval()
         with torch.no_grad():
             yield
     finally:
-        for module, mode in modes:
+        for module, mode in modes.items():
             module.training = mode
 
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
     """Torch's global generators start from ``seed`` inside and go on as before afterwards."""
-    cuda = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
-    with torch.random.fork_rng(devices=cuda):
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
 
@@ -100,21 +103,24 @@ def _moved(model: nn.Module, device: Any) -> Iterator[None]:
 
 def _scores(model: nn.Module, batch: Batch) -> torch.Tensor:
     weight = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
-    out = model(
-        *(_like(part, weight) for part in batch.args),
-        **{key: _like(part, weight) for key, part in batch.kwargs.items()},
-    )
-    for key in ("logits", "out"):  # Hugging Face, torchvision
-        if not isinstance(out, torch.Tensor):
-            found = out.get(key) if isinstance(out, Mapping) else getattr(out, key, None)
-            out = found if isinstance(found, torch.Tensor) else out
-    if not isinstance(out, torch.Tensor):
+    args = [_like(part, weight) for part in batch.args]
+    kwargs = {key: _like(part, weight) for key, part in batch.kwargs.items()}
+    output = model(*args, **kwargs)
+    scores = output
+    for name in ("out", "logits"):  # torchvision, Hugging Face
+        if isinstance(output, Mapping) and name in output:
+            scores = output[name]
+        elif hasattr(output, name):
+            scores = getattr(output, name)
+    if not isinstance(scores, torch.Tensor):
         raise TypeError(
             "the models must return a tensor of class scores, or an output with `logits`; got "
-            f"{type(out).__name__}. "
+            f"{type(output).__name__}. "
             "Wrap them in a module whose forward returns the logits"
         )
-    return out.float() if out.dtype in (torch.float16, torch.bfloat16) else out
+    if scores.dtype in (torch.float16, torch.bfloat16):
+        return scores.float()
+    return scores
 
 
 def _like(part: Any, weight: torch.Tensor) -> Any:
@@ -131,7 +137,9 @@ def _like(part: Any, weight: torch.Tensor) -> Any:
         part = torch.tensor(array)
     if not isinstance(part, torch.Tensor):
         return part
-    return part.to(device=weight.device, dtype=weight.dtype if part.is_floating_point() else None)
+    if part.is_floating_point():
+        return part.to(weight)
+    return part.to(weight.device)
 
 
 def _config(model: nn.Module) -> tuple[tuple[str, ...] | None, bool]:
@@ -141,10 +149,8 @@ def _config(model: nn.Module) -> tuple[tuple[str, ...] | None, bool]:
     config = getattr(model, "config", None)
     labels = getattr(config, "id2label", None)
     names = None
-    if (
-        isinstance(labels, Mapping)
-        and labels
-        and not all(re.fullmatch(r"LABEL_\d+", str(name)) for name in labels.values())
-    ):
+    if isinstance(labels, Mapping) and labels:
         names = tuple(str(labels[key]) for key in sorted(labels, key=int))
+        if all(re.fullmatch(r"LABEL_\d+", name) for name in names):  # its default
+            names = None
     return names, getattr(config, "problem_type", None) == "multi_label_classification"

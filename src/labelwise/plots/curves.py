@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def plot_rejection(
     ``references`` adds random rejection and the oracle of the first curve.
     """
     ax = new_axes(ax)
-    named: Mapping[str, RejectionCurve] = curves if isinstance(curves, Mapping) else {"": curves}
+    named: Mapping[str, RejectionCurve] = _by_name(curves)
     if not named:
         raise ValueError("`curves` must hold at least one curve")
     first = next(iter(named.values()))
@@ -43,7 +43,9 @@ def plot_rejection(
         ax.axhline(first.random, label="random", **REFERENCE)
         ax.plot(100 * first.rejected, first.oracle, ":", label="oracle", **REFERENCE)
     ax.set_xlabel("rejected (%)")
-    mean = "accuracy" if first.kind == "accuracy" else f"mean {first.kind}"
+    mean = first.kind
+    if first.kind != "accuracy":
+        mean = f"mean {first.kind}"
     ax.set_ylabel(f"{mean} of the rest")
     ax.set_xlim(0, 100)
     shown = []
@@ -56,6 +58,13 @@ def plot_rejection(
     if named.keys() != {""} or references:
         add_legend(ax)
     return ax
+
+
+def _by_name(curves: Any) -> Mapping[str, Any]:
+    """Curves by name; one curve has none."""
+    if isinstance(curves, Mapping):
+        return curves
+    return {"": curves}
 
 
 def plot_detection(
@@ -107,20 +116,15 @@ def plot_reliability(
     calibration.
     """
     ax = new_axes(ax, (4.0, 3.8))
-    named = curves if isinstance(curves, Mapping) else {"": curves}
+    named: Mapping[str, ReliabilityCurve] = _by_name(curves)
     ax.plot([0, 1], [0, 1], **REFERENCE)
     for i, (name, curve) in enumerate(named.items()):
         bars = np.stack([curve.frequency - curve.low, curve.high - curve.frequency])
-        ax.errorbar(
-            curve.forecast,
-            curve.frequency,
-            np.maximum(bars, 0) if np.all(np.isfinite(bars)) else None,
-            marker="o",
-            markersize=4,
-            capsize=2,
-            label=f"{name} (error {curve.error:.3f})".strip(),
-            **line(i),
-        )
+        label = f"{name} (error {curve.error:.3f})".strip()
+        style = line(i) | {"marker": "o", "markersize": 4, "label": label}
+        if np.all(np.isfinite(bars)):
+            style |= {"yerr": np.maximum(bars, 0), "capsize": 2}
+        ax.errorbar(curve.forecast, curve.frequency, **style)
     ax.set_xlabel("forecast probability")
     ax.set_ylabel("observed frequency")
     ax.set_xlim(0, 1)

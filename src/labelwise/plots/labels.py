@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def plot_labels(
             tick.set_fontweight("bold")
     ax.set_ylabel("uncertainty" + _unit(u))
     top = float(np.max((epistemic + aleatoric)[shown], initial=0.0))
-    ax.set_ylim(0, top * 1.05 if top > 0 else 1)
+    ax.set_ylim(0, 1.05 * top or 1)
     return ax
 
 
@@ -96,7 +96,10 @@ def plot_gallery(
     for place, i in enumerate(chosen):
         left, right = axes[place // columns, 2 * (place % columns) : 2 * (place % columns) + 2]
         left.imshow(pictures[i], cmap="gray", interpolation="nearest")  # colors stay as they are
-        left.set_title(titles[place] if titles else f"#{i}", fontsize=9)
+        title = f"#{i}"
+        if titles is not None:
+            title = titles[place]
+        left.set_title(title, fontsize=9)
         right.set_axis_on()
         tidy(right)
         truth, guess = (None if x is None else int(to_numpy(x)[i]) for x in (y_true, y_pred))
@@ -130,5 +133,6 @@ def _shown(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
 
 
 def _unit(u: Uncertainty) -> str:
-    base: Any = getattr(u.loss, "base", None)
-    return " (bits)" if base == 2 and np.ndim(u.unit) == 0 else ""
+    if getattr(u.loss, "base", None) == 2 and np.ndim(u.unit) == 0:
+        return " (bits)"
+    return ""

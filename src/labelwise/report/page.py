@@ -11,7 +11,7 @@ import json
 from importlib import resources
 from typing import Any
 
-from .._tables import plain
+from .._tables import json_ready
 
 SCRIPTS = (
     "data.js",
@@ -79,7 +79,9 @@ def as_json(value: Any) -> str:
     """JSON that is safe inside an HTML element; numbers have 12 digits, NaN and infinity are
     null.
     """
-    text = json.dumps(plain(value, 12), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        json_ready(value, 12), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
     return (
         _encodable(text)
         .replace("<", "\\u003c")

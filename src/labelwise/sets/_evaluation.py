@@ -12,7 +12,7 @@ from .._errors import InputError
 from .._format import fixed, number, percent
 from .._labels import as_labels
 from .._resampling import check_confidence, mean_over_groups, share_estimate
-from .._tables import Shown, Summary, counted, frame, plain
+from .._tables import Shown, Summary, counted, frame, json_ready
 from ._input import codes_of
 from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
@@ -81,7 +81,7 @@ class SetEvaluation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        found: dict[str, Any] = plain(asdict(self))
+        found: dict[str, Any] = json_ready(asdict(self))
         del found["confidence"]
         return found
 

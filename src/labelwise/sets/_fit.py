@@ -11,7 +11,7 @@ import numpy as np
 from .._errors import InputError
 from .._frames import same_rows
 from .._suggestions import suggest
-from .._tables import some
+from .._tables import first_names
 from ..events import Events, as_events
 from ._input import calibration_cases, codes_of
 from ._predictor import EventScores, SetPredictor
@@ -183,7 +183,7 @@ def check_enough(
     raise InputError(
         f"a coverage of {float(level):g} needs {formula} of each class or event; {words[0]!r} has "
         f"{have}"
-        f"{f' ({len(words)} have too few: {some(words)})' if len(words) > 1 else ''}",
+        f"{f' ({len(words)} have too few: {first_names(words)})' if len(words) > 1 else ''}",
         fix="pool",
         rare=rare,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._tables import some
+from .._tables import first_names
 
 if TYPE_CHECKING:
     from ._predictor import SetPredictor
@@ -38,11 +38,11 @@ def _whom(sets: SetPredictor) -> tuple[str, str]:
         return "", "; single classes may be covered less"
     if sets.per == "class":
         return " of each class", ""
-    pools = [
-        f"{event.name!r} ({some([sets.class_names[k] for k in np.flatnonzero(event.inside)])})"
-        for event in sets.events
-        if event.inside.sum() > 1 and not event.inside.all()
-    ]
+    pools = []
+    for event in sets.events:
+        if event.inside.sum() > 1 and not event.inside.all():
+            classes = [sets.class_names[k] for k in np.flatnonzero(event.inside)]
+            pools.append(f"{event.name!r} ({first_names(classes)})")
     caveat = ""
     if pools:
         listed = pools if len(pools) <= 3 else [*pools[:3], "…"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._frames import same_rows
-from .._tables import SHOWN, Shown, Summary, some
+from .._tables import SHOWN, Shown, Summary, first_names
 from ._input import check_classes, one_class_each
 from ._quantiles import as_level, conformal_threshold
 from ._result import PredictionSets
@@ -135,7 +135,7 @@ class SetPredictor(Shown):
         header = ["guarantee for", "classes", "cases", "groups", "in the set if"]
         rows = []
         for event in self.events[:SHOWN]:
-            classes = some([self.class_names[k] for k in np.flatnonzero(event.inside)], 3)
+            classes = first_names([self.class_names[k] for k in np.flatnonzero(event.inside)], 3)
             groups = f"{event.n_groups:,}" if event.n_groups is not None else ""
             limit = self._limit_in_words(event)
             rows.append([event.name, classes, f"{event.n_cases:,}", groups, limit])

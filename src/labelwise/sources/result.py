@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._format import MISSING, fixed, number, percent
-from .._tables import SHOWN, Library, Shown, Summary, counted, frame, some
+from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, frame
 from .components import shares_of
 
 LEVEL = 0.05
@@ -111,7 +111,7 @@ class Sources(Shown):
             rows.append([*row, *tested])
         title = (
             f"Sources of epistemic uncertainty: {counted(len(self.class_names), 'label')} "
-            f"({some(self.class_names)})"
+            f"({first_names(self.class_names)})"
         )
         header = ("source", "mean", "share", "corrected", "95 % interval", "p", "smallest p")
         return Summary(title, header, rows[:SHOWN], "\n  ".join(self._sentences()))
