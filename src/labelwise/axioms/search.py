@@ -25,13 +25,9 @@ NUMBERS = 4000  # probabilities in a batch of distributions
 FEWEST, MOST = 50, 1000  # bounds on its length
 PARENTS, CHILDREN, GENERATIONS = 12, 3, 20  # children of each parent
 
-# How far a child is from its parent. Steps are inherited and adapt, so that the search converges
-# geometrically, however narrow the region where a rule is violated; a share of new long steps keeps
-# exploring.
-LONGEST_STEP, SHORTEST_NEW_STEP = 1.0, 0.003
-STEP_SPREAD = 4.5  # a child's step is its parent's times a factor between 1 / 4.5 and 4.5
-SHRINK = 0.4  # factor for the step of a parent that no child has replaced
-NEW_STEPS = 0.25
+# How far a child is from its parent: log-uniform from this to 1, so that the search converges
+# geometrically, however narrow the region where a rule is violated, and keeps exploring.
+SHORTEST_STEP = 1e-6
 
 
 @dataclass
@@ -135,35 +131,21 @@ class Group:
         entries: dict[tuple[str, str], Entry],
         rng: np.random.Generator,
     ) -> None:
-        """Mutate the candidates closest to violating the rule, in shorter steps when long ones no
-        longer help.
-        """
+        """Mutate the candidates closest to violating the rule, in steps of all lengths."""
         params = self.params
-        steps = _new_steps(rng, params.shape[1])
         for _ in range(GENERATIONS):
             rows = [MEASURES.index(m) for m in _unbroken(rule, entries)]
             if not rows:
                 return
-            parents = np.concatenate([self.parents(scores[i]) for i in rows])
+            # Distinct scores: on a plateau, equal ones would crowd out those that can improve.
+            best = [np.unique(scores[i], return_index=True)[1][-PARENTS:] for i in rows]
+            parents = np.unique(np.concatenate(best))
             old = np.repeat(parents, CHILDREN)
-            factors = np.exp(rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size))
-            inherited = np.minimum(steps[old] * factors, LONGEST_STEP)
-            fresh = rng.random(old.size) < NEW_STEPS
-            new_steps = np.where(fresh, _new_steps(rng, old.size), inherited)
-            children = mutate(rng, params[:, old], new_steps)
+            steps = np.exp(rng.uniform(np.log(SHORTEST_STEP), 0, old.size))
+            children = mutate(rng, params[:, old], steps)
             new_scores = self.judge(rule, children, entries)
             params = np.concatenate([params[:, parents], children], axis=1)
-            steps = np.concatenate([SHRINK * steps[parents], new_steps])
             scores = np.concatenate([scores[:, parents], new_scores], axis=1)
-
-    def parents(self, score: np.ndarray) -> np.ndarray:
-        """The best candidates, distinct scores first: on a plateau, equal ones would crowd out
-        those that can still improve.
-        """
-        order = np.argsort(score)
-        score = score[order]
-        repeated = np.append(score[1:] <= score[:-1] + TIE * self.scale, False)
-        return np.concatenate([order[repeated], order[~repeated]])[-PARENTS:]
 
     def show(self, rule: Rule, measure: str, params: np.ndarray) -> Counterexample:
         """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the
@@ -196,11 +178,6 @@ class Group:
 def _unbroken(rule: Rule, entries: dict[tuple[str, str], Entry]) -> list[str]:
     """The measures for which no counterexample to the rule is known."""
     return [m for m in rule.measures if entries[rule.axiom, m].counterexample is None]
-
-
-def _new_steps(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Log-uniform random step lengths."""
-    return np.exp(rng.uniform(np.log(SHORTEST_NEW_STEP), np.log(LONGEST_STEP), n))
 
 
 def _single(q: Ensemble) -> Ensemble:
