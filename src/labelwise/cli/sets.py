@@ -116,7 +116,7 @@ def fit(
         fitted = fit_sets(
             stored,
             stored.y_true,
-            per=per if events_file is None else read_events(events_file),
+            guarantee=per if events_file is None else read_events(events_file),
             groups=stored.groups,
             cover=cover or "case",
             shape=cuts(stored.class_names or stored.n_classes) if ordinal else None,

@@ -18,7 +18,7 @@ from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
 
 if TYPE_CHECKING:
-    from ._predictor import EventScores, SetPredictor
+    from ._predictor import EventThreshold, SetPredictor
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def evaluate_sets(
     # All cases, those of each event with a guarantee, and those of each class.
     events = {e.name: e for e in fitted.events}
     where = {"all classes": np.ones(len(y), bool)} if "all classes" not in events else {}
-    where |= {name: event.inside[y] for name, event in events.items()}
+    where |= {name: np.isin(y, event.classes) for name, event in events.items()}
     where |= {name: y == k for k, name in enumerate(names) if name not in events}
     rows = []
     for name, here in where.items():
@@ -162,7 +162,7 @@ def _row(
     size: np.ndarray,
     code: np.ndarray | None,
     confidence: float,
-    event: EventScores | None,
+    event: EventThreshold | None,
 ) -> Coverage:
     guaranteed, n = event is not None, len(covered)
     if n == 0:
@@ -187,13 +187,12 @@ def _row(
     )
 
 
-def _law_is_known(fitted: SetPredictor, event: EventScores) -> bool:
+def _law_is_known(fitted: SetPredictor, event: EventThreshold) -> bool:
     """Whether the threshold of the event is its own: a class of several events has the largest of
     theirs.
     """
-    return (
-        event.weights is None and fitted.order is None and not (fitted.shared & event.inside).any()
-    )
+    shared = {k for other in fitted.events if other is not event for k in other.classes}
+    return fitted.order is None and shared.isdisjoint(event.classes)
 
 
 def _expected(

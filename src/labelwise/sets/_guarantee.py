@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .._tables import some
 
 if TYPE_CHECKING:
@@ -34,17 +32,17 @@ def guarantee(sets: SetPredictor) -> str:
 
 
 def _whom(sets: SetPredictor) -> tuple[str, str]:
-    if sets.per == "marginal":
+    """Who is covered, and who may be covered less."""
+    if sets.kind == "marginal":
         return "", "; single classes may be covered less"
-    if sets.per == "class":
+    if sets.kind == "class":
         return " of each class", ""
-    pools = [
-        f"{event.name!r} ({some([sets.class_names[k] for k in np.flatnonzero(event.inside)])})"
-        for event in sets.events
-        if event.inside.sum() > 1 and not event.inside.all()
-    ]
-    caveat = ""
-    if pools:
-        listed = pools if len(pools) <= 3 else [*pools[:3], "…"]
-        caveat = f"; not for each class in {' or '.join(listed)} by itself"
-    return " of each event", caveat
+    pools = []
+    for event in sets.events:
+        if 1 < len(event.classes) < len(sets.class_names):
+            pools.append(f"{event.name!r} ({some([sets.class_names[k] for k in event.classes])})")
+    if not pools:
+        return " of each event", ""
+    if len(pools) > 3:
+        pools = [*pools[:3], "…"]
+    return " of each event", f"; not for each class in {' or '.join(pools)} by itself"

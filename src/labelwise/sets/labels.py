@@ -132,9 +132,9 @@ class LabelThresholds(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to an .npz file of plain numbers and text, for `load_sets`."""
-        from ._storage import LABELS, write_values
+        from ._storage import LABELS, save_fitted
 
-        return write_values(path, LABELS, vars(self))
+        return save_fitted(self, LABELS, path)
 
     def _probabilities(self, q: Any) -> np.ndarray:
         p, names, _ = mean_probabilities(q, "q")
@@ -256,23 +256,11 @@ def _quantile(
             f"{'cases' if code is None else 'groups'} {which} the label {name!r}; "
             f"got {n}. Collect more, or allow a higher rate"
         )
-    order = np.argsort(scores, kind="stable")
     if delta is not None:
         # Of the scores, so many may lie above: fixed-sequence tests from the largest one down.
-        return float(scores[order][n - 1 - allowed_errors(n, rate, delta)])
+        return float(np.sort(scores)[n - 1 - allowed_errors(n, rate, delta)])
     weights = None
     if code is not None:
         _, group, count = np.unique(code, return_inverse=True, return_counts=True)
-        weights = (1.0 / count[group])[order]
-    return conformal_threshold(scores[order], level, weights)
-
-
-def thresholds_from(values: dict[str, Any]) -> LabelThresholds:
-    """Label thresholds from the fields in a file."""
-    labels = LabelThresholds(**values)
-    for name in ("lower", "upper", "n_present", "n_absent"):
-        if values[name].shape != (len(labels.class_names),):
-            raise ValueError(f"it is damaged: `{name}` has shape {values[name].shape}")
-    if not (labels.lower <= labels.upper).all():
-        raise ValueError("it is damaged: the thresholds do not fit each other")
-    return labels
+        weights = 1.0 / count[group]
+    return conformal_threshold(scores, level, weights)
