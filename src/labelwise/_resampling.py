@@ -71,9 +71,7 @@ class Resampling:
         check_confidence(confidence)
         self.confidence = confidence
         self.n = n
-        self.code, self.n_groups = group_codes(
-            None if groups is None else to_numpy(groups).reshape(-1), n
-        )
+        self.code, self.n_groups = group_codes(groups, n)
         self.n_bootstrap = check_replicates(n_bootstrap)
         self.wanted = self.n_bootstrap > 0
         if not self.wanted:
@@ -344,7 +342,7 @@ def group_codes(groups: Any, n: int) -> tuple[Any, int]:
     if groups is None:
         return None, n
     groups = to_numpy(groups)
-    if groups.shape != (n,):
+    if groups.size != n:
         raise ValueError(
             f"`groups` must name the group of each of the {n} instances, shape ({n},); got shape "
             f"{groups.shape}"
@@ -354,7 +352,7 @@ def group_codes(groups: Any, n: int) -> tuple[Any, int]:
             f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each "
             "instance without a group its own group"
         )
-    values, code = np.unique(groups, return_inverse=True)
+    values, code = np.unique(groups.reshape(-1), return_inverse=True)
     return code, len(values)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
 from .._checks import Check
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
@@ -214,7 +213,6 @@ def check_calibration(
     ok = not low[0] > tolerance and not classes
     p, outcomes, _, exclusive = forecasts(q, y_true)
     right, expected = accuracy_and_confidence(p, outcomes, exclusive)
-    groups = None if groups is None else to_numpy(groups).reshape(-1)
     return CalibrationCheck(
         bool(ok),
         mean_overconfidence(right, expected, groups, confidence),

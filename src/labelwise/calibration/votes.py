@@ -177,7 +177,7 @@ def read_votes(
             f"`votes` must have at least 2 cases with 2 votes or more; got {int(keep.sum())} of "
             f"{n}. One vote cannot tell disagreement from error"
         )
-    code, _ = group_codes(None if groups is None else to_numpy(groups).reshape(-1), n)
+    code, _ = group_codes(groups, n)
     code = np.arange(n) if code is None else code
     values, code = np.unique(code[keep], return_inverse=True)
     if len(values) < 2:

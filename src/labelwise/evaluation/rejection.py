@@ -153,13 +153,6 @@ class RejectionCurve:
         )  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
-    def risk_at_coverage(self, coverage: float) -> float:
-        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the risk
-        itself, or minus the utility.
-        """
-        value = self.at_coverage(coverage)
-        return 1 - value if self.kind == "accuracy" else -value if self.higher_is_better else value
-
     def coverage_at_risk(self, risk: float) -> float:
         """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share
         can.

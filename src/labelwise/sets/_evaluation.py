@@ -11,9 +11,8 @@ import numpy as np
 from .._errors import InputError
 from .._format import fixed, number, percent
 from .._labels import as_labels
-from .._resampling import check_confidence, mean_over_groups, share_estimate
+from .._resampling import check_confidence, group_codes, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame, plain
-from ._input import codes_of
 from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
 
@@ -115,7 +114,7 @@ def evaluate_sets(
     names = fitted.class_names
     y = as_labels(y_true, "y_true", names, sets.member.shape[:-1])
     member = sets.member.reshape(len(y), -1)
-    code = codes_of(groups, len(y))
+    code = group_codes(groups, len(y))[0]
     if fitted.cover is not None and code is None:
         raise InputError(
             "these sets were fitted with `groups`, so they are evaluated by group", fix="groups"

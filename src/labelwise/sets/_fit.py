@@ -11,10 +11,11 @@ import numpy as np
 
 from .._errors import InputError
 from .._frames import same_rows
+from .._resampling import group_codes
 from .._suggestions import suggest
 from .._tables import some
 from ..events import Events, as_events
-from ._input import calibration_cases, codes_of
+from ._input import calibration_cases
 from ._predictor import EventThreshold, SetPredictor
 from ._quantiles import as_level, conformal_threshold, fewest_cases
 
@@ -90,7 +91,7 @@ def fit_sets(
     level = as_level(coverage)
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     p, y, names = calibration_cases(q_cal, y_cal)
-    code = codes_of(groups, len(y))
+    code = group_codes(groups, len(y))[0]
     if cover not in ("case", "group"):
         raise ValueError(
             "`cover` must be 'case' (a random case of a new group) or 'group' (all cases of a new "

@@ -14,9 +14,9 @@ import numpy as np
 from .._errors import InputError
 from .._frames import same_rows
 from .._labels import outcomes_by_class
-from .._resampling import Estimate, check_confidence, share_estimate
+from .._resampling import Estimate, check_confidence, group_codes, share_estimate
 from .._tables import SHOWN, Shown, Summary
-from ._input import check_classes, codes_of, mean_probabilities
+from ._input import check_classes, class_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import (
     allowed_errors,
@@ -91,7 +91,7 @@ class LabelThresholds(Shown):
         (y_true,) = same_rows(q, y_true=y_true)
         present = outcomes_by_class(y_true, self.class_names, p.shape[:-1])
         answer = self.predict(q).answer.reshape(present.shape)
-        code = codes_of(groups, len(present))
+        code = group_codes(groups, len(present))[0]
         if self.grouped and code is None:
             raise InputError(
                 "these thresholds were fitted with `groups`, so they are evaluated by group",
@@ -137,7 +137,7 @@ class LabelThresholds(Shown):
         return save_fitted(self, LABELS, path)
 
     def _probabilities(self, q: Any) -> np.ndarray:
-        p, names, _ = mean_probabilities(q, "q")
+        p, names, _ = class_probabilities(q, "q")
         check_classes(p, names, self.class_names)
         return p
 
@@ -198,12 +198,12 @@ def fit_labels(
     For each label, on average over calibration samples, in a new case: a present label is answered no with probability at most 0.1, and an absent one yes with at most 0.1 (conformal risk control).
     """  # noqa: E501
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
-    p, found, _ = mean_probabilities(q_cal, "q_cal")
+    p, found, _ = class_probabilities(q_cal, "q_cal")
     names = found or tuple(str(k) for k in range(p.shape[-1]))
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)
-    code = codes_of(groups, len(p))
+    code = group_codes(groups, len(p))[0]
     delta = None  # the error probability of each test
     if confidence is not None:
         if code is not None:
