@@ -8,6 +8,7 @@ import numpy as np
 
 from .._frames import same_rows
 from .._labels import as_labels
+from .._resampling import group_codes
 from ..evaluation._forecasts import check_sums, mean_probabilities
 
 
@@ -62,3 +63,10 @@ def check_classes(
                 f"`{name}` must have the classes of the calibration cases in their order; class "
                 f"{k} is {found!r} instead of {expected!r}"
             )
+
+
+def case_groups(groups: Any, n: int) -> np.ndarray:
+    """The group of each of ``n`` cases: 0, 1, …; each its own if none are given."""
+    if groups is None:
+        return np.arange(n)
+    return np.asarray(group_codes(groups, n)[0])
