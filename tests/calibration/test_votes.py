@@ -74,7 +74,7 @@ def test_a_label_that_may_occur_with_others_is_a_question_of_yes_and_no():
     q = lw.MultiLabelEnsemble(p, class_names=list("wxyz"))
     for annotators in (None, list("abcde")):
         together = vote_reliability(q, votes, annotators=annotators)
-        for k, name in enumerate("wxyz"):
+        for k in range(4):
             alone = lw.Ensemble(np.stack([1 - p[..., k], p[..., k]], axis=-1))
             chosen = votes[..., k].T
             if annotators is None:

@@ -245,7 +245,7 @@ def test_friendly_errors(rare):
     for args, options, words in [
         ((u.total,), {}, "lw.decompose"),
         ((u, truth[:3]), {}, "`y_true` must have one class"),
-        ((u, q.mean()), {}, "argmax"),
+        ((u, q.mean()), {}, "must be one-hot"),
         ((u,), {"mean": q.mean()[:, :2]}, r"q.mean\(\)"),
         ((u,), {"mean": q.mean() * 9}, "between 0 and 1"),
         ((u,), {"groups": truth}, "`n_bootstrap`"),

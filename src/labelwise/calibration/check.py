@@ -69,11 +69,15 @@ class CalibrationCheck(Check):
                 f"it happens (for {worst!r} at least "
                 f"{count(100 * self.classes[worst])} of 100 expected cases are misplaced)"
             )
-        return [f"Badly calibrated: {'; '.join(problems)}."] if problems else []
+        if not problems:
+            return []
+        return [f"Badly calibrated: {'; '.join(problems)}."]
 
     def __str__(self) -> str:
+        if self.ok:
+            return self.sentence
         advice = "Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
-        return self.sentence if self.ok else f"{self.sentence} {advice}"
+        return f"{self.sentence} {advice}"
 
 
 def accuracy_and_confidence(

@@ -93,9 +93,9 @@ class BinnedErrors:
         """Errors from gaps (..., columns, bins)."""
         each = np.abs(gaps).sum(axis=-1)
         each = each.reshape(*each.shape[:-1], self.binnings, -1)
-        top, classes = (
-            (each[..., :1], each[..., 1:]) if self.exclusive else (np.nan * each[..., :1], each)
-        )
+        top, classes = np.nan * each[..., :1], each
+        if self.exclusive:
+            top, classes = each[..., :1], each[..., 1:]
         return np.concatenate(
             [top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1
         )

@@ -184,7 +184,8 @@ def read_votes(
         raise ValueError(
             "`groups` must name at least 2 groups; got 1, which says nothing about the spread"
         )
-    q = q if keep.all() else q[keep]
+    if not keep.all():
+        q = q[keep]
     return Votes(
         decompose(q, "squared", events=family),
         np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1),

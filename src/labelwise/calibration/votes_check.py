@@ -47,15 +47,13 @@ class VoteCheck(Check):
     """Labels with too few disagreements, tested together as ``"other labels"``."""
 
     def __str__(self) -> str:
-        size = (
-            f"within {100 * self.within:.0f} %" if np.isfinite(self.within) else "within no bound"
-        )
+        size = "within no bound"
+        if np.isfinite(self.within):
+            size = f"within {100 * self.within:.0f} %"
         if self.ok:
-            verdict = (
-                "The votes do not contradict the claims"
-                if self.equivalent
-                else "No contradiction found, which may be for lack of votes"
-            )
+            verdict = "No contradiction found, which may be for lack of votes"
+            if self.equivalent:
+                verdict = "The votes do not contradict the claims"
             return f"{verdict} (p = {self.p_value:.3f}); they agree {size}."
         worst = max(
             self.claimed,

@@ -74,16 +74,14 @@ class EnsembleCheck(Check, Shown):
         return " ".join(sentences)
 
     def _summary(self) -> Summary:
-        rows = [
-            (x.fault, ", ".join(map(str, x.members)), x.sentence) for x in self.findings[:SHOWN]
-        ]
-        title = (
-            f"{counted(self.n_members, 'member')}: "
-            f"{counted(len(self.findings), 'fault') if rows else 'no faults found'}"
-        )
-        return Summary(
-            title, ("fault", "members", "what") if rows else (), rows, "" if rows else str(self)
-        )
+        members = counted(self.n_members, "member")
+        if not self.findings:
+            return Summary(f"{members}: no faults found", (), [], str(self))
+        rows = []
+        for x in self.findings[:SHOWN]:
+            rows.append((x.fault, ", ".join(map(str, x.members)), x.sentence))
+        title = f"{members}: {counted(len(self.findings), 'fault')}"
+        return Summary(title, ("fault", "members", "what"), rows, "")
 
 
 def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
@@ -115,10 +113,12 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     if isinstance(q, Predictions):
         # Files are not read whole.
         rows = _evenly_spaced(len(q), q.n_members or 1, q.n_classes)
-        if y_true is not None:
-            y_true = np.asarray(to_numpy(y_true))[rows]
         part = q[rows]
-        q, y_true = part.distribution(), part.y_true if y_true is None else y_true
+        q = part.distribution()
+        if y_true is None:
+            y_true = part.y_true
+        else:
+            y_true = np.asarray(to_numpy(y_true))[rows]
     members, findings = _read_members(q, y_true)
 
     # A member on another scale would look like every other fault, too.

@@ -128,7 +128,9 @@ def bootstrap_uncertainty(
         instances = np.concatenate(
             [counts.astype(np.int32) for counts in resampling.group_counts()]
         )
-    estimate = values if statistic == "each" else values.mean(axis=1)
+    estimate = values
+    if statistic == "mean":
+        estimate = values.mean(axis=1)
 
     def variances(replicates: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         """Variances over replicates, given as the rows of replicates with the same members and
@@ -138,7 +140,7 @@ def bootstrap_uncertainty(
         used = 0
         for rows, x in replicates:
             if instances is None:
-                away = x - estimate if statistic == "each" else x.mean(axis=1) - estimate
+                away = (x.mean(axis=1) if statistic == "mean" else x) - estimate
                 sums, squares = sums + len(rows) * away, squares + len(rows) * away**2
             else:
                 weights = instances[rows] if code is None else instances[rows][:, code]
@@ -178,8 +180,7 @@ def _replicates(
     """
     distinct, which = np.unique(weights, axis=0, return_inverse=True)
     which = which.reshape(-1)
-    m = q.n_members
-    own = np.full(m, 1 / m) if q.weights is None else to_numpy(q.weights).astype(float)
+    own = _drawn_weights(q, np.ones((1, q.n_members)))
     pairs = 1 - np.sum(distinct**2, axis=1)  # shares of pairs of different members
     own_pairs = 1 - np.sum(own**2)
     different = np.flatnonzero(pairs > 1e-12)

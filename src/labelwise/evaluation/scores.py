@@ -106,5 +106,6 @@ def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rn
     means = np.where(n_infinite > 0, HUGE, total / size)
     found = resampling.estimate(each.mean(), means, (0.0, np.inf))
     # Percentiles lie between replicates.
-    low, high = (np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high))
+    ends = np.array([found.low, found.high])
+    low, high = np.where(ends > np.sqrt(HUGE), np.inf, ends).tolist()
     return replace(found, low=low, high=high)
