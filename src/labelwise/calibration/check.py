@@ -205,7 +205,7 @@ def check_calibration(
     tested = np.r_[
         0, 2 + errors.k : 2 + 2 * errors.k
     ]  # the top label, and each class relative to its expected cases
-    low = _together(
+    low = _simultaneous_lower_bounds(
         errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence
     ).max(axis=0)
     finest = errors.value[-1, 0]
@@ -230,7 +230,9 @@ def check_calibration(
     )
 
 
-def _together(value: np.ndarray, noises: list[np.ndarray], confidence: float) -> np.ndarray:
+def _simultaneous_lower_bounds(
+    value: np.ndarray, noises: list[np.ndarray], confidence: float
+) -> np.ndarray:
     """Simultaneous lower bounds, from the largest noise in units of its own 95 % quantile."""
     bounds = []
     for noise in noises:

@@ -166,7 +166,7 @@ def read_votes(
         pair_bounds = 0.5 * np.append(of_each, apart.max())
     else:
         (groups,) = same_rows(q, groups=groups)
-        answers = _answers(votes, n, k, names)
+        answers = _answers_of_annotators(votes, n, k, names)
         total = np.sum(~np.isnan(answers[..., :1]), axis=0).astype(float)
         yes = np.nansum(answers, axis=0)
         answers = None if names is None else answers
@@ -213,15 +213,17 @@ def _chosen_classes(
     k, n = q.n_classes, q.batch_shape[0]
     class_names = q.class_names or tuple(map(str, range(k)))
     if annotators is None:
-        counts = _counts(columns_by_class(votes, class_names, "votes"), n, k)
+        counts = _vote_counts(columns_by_class(votes, class_names, "votes"), n, k)
         return counts @ inside, counts.sum(axis=1, keepdims=True), None
-    labels = _by_annotator(votes, class_names, n, annotators)
+    labels = _chosen_by_annotators(votes, class_names, n, annotators)
     voted = (labels >= 0).T[..., None]
     answers = np.where(voted, inside[labels.T], np.nan)
     return np.nansum(answers, axis=0), voted.sum(axis=0).astype(float), answers
 
 
-def _answers(votes: Any, n: int, k: int, annotators: Sequence[str] | None) -> np.ndarray:
+def _answers_of_annotators(
+    votes: Any, n: int, k: int, annotators: Sequence[str] | None
+) -> np.ndarray:
     """For labels that may occur together: 0 or 1 of each annotator, (A, N, K); NaN for cases
     without an answer.
     """
@@ -247,7 +249,7 @@ def _answers(votes: Any, n: int, k: int, annotators: Sequence[str] | None) -> np
     return np.where(missing, np.nan, answers)
 
 
-def _counts(votes: Any, n: int, k: int) -> np.ndarray:
+def _vote_counts(votes: Any, n: int, k: int) -> np.ndarray:
     counts = as_numpy(votes, "votes").astype(float)
     if counts.shape != (n, k):
         raise ValueError(
@@ -265,7 +267,7 @@ def _counts(votes: Any, n: int, k: int) -> np.ndarray:
     return counts
 
 
-def _by_annotator(
+def _chosen_by_annotators(
     votes: Any, class_names: Sequence[str], n: int, annotators: Sequence[str]
 ) -> np.ndarray:
     """Positions of the classes that were chosen, (N, A); −1 for none."""

@@ -79,8 +79,10 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
         logs = np.log(positive[:, 0] / positive[:, 1])
         without = [jackknife[:, 1], jackknife[:, 0] - jackknife[:, 1], logs]
     of_observed, of_gap, of_ratio = (
-        standard_error(influence, read.code, read.n_groups, again)
-        for influence, again in zip((observed, claimed - observed, relative), without, strict=True)
+        standard_error(influence, read.code, read.n_groups, without_one)
+        for influence, without_one in zip(
+            (observed, claimed - observed, relative), without, strict=True
+        )
     )
     lowest, highest = case_bounds(part, read, of_sum=of_sum)
     if part == 1:
@@ -104,12 +106,12 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
             c - o, *of_gap, confidence, (-highest, most), n, added
         )
     gap = Estimate(c - o, gap_low, gap_high, confidence, method)
-    se, freedom = of_ratio
+    se, df = of_ratio
     return Claim(
         c,
         Estimate(o, low, high, confidence, method),
         gap,
-        _ratio(c, o, gap, t_quantile(freedom, confidence) * se),
+        _ratio(c, o, gap, t_quantile(df, confidence) * se),
     )
 
 
@@ -147,5 +149,5 @@ def standard_error(
     if jackknife is not None:
         a = len(jackknife)
         parts.append((((jackknife - jackknife.mean(axis=0)) ** 2).sum(axis=0) * (a - 1) / a, a - 1))
-    variance, freedom = pooled_variance(parts)
-    return np.sqrt(variance), freedom
+    variance, df = pooled_variance(parts)
+    return np.sqrt(variance), df

@@ -76,13 +76,13 @@ def mean_excess(
     middle = float(outcome.mean())
     low, high = float(by_t.low), float(by_t.high)
     if middle - bounds[0] > rounding:
-        low = min(low, mean - _wilson(n, n * se**2, t, middle - bounds[0]))
+        low = min(low, mean - _wilson_distance(n, n * se**2, t, middle - bounds[0]))
     if bounds[1] - middle > rounding:
-        high = max(high, mean + _wilson(n, n * se**2, t, bounds[1] - middle))
+        high = max(high, mean + _wilson_distance(n, n * se**2, t, bounds[1] - middle))
     return Estimate(mean, low, high, confidence, f"{by_t.method}; Wilson for bounded numbers")
 
 
-def _wilson(n: float, variance: float, t: float, reach: float) -> float:
+def _wilson_distance(n: float, variance: float, t: float, reach: float) -> float:
     """The distance δ of the docstring above: the positive root of a quadratic equation; ``reach``
     is R.
     """

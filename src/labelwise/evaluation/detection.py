@@ -96,7 +96,9 @@ class _Ranking:
         return np.where(empty, np.nan, np.concatenate(numbers, axis=-1))
 
 
-def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarray | None:
+def _groups_of_both_sides(
+    groups_in: Any, groups_out: Any, n_in: int, n_out: int
+) -> np.ndarray | None:
     """Groups of all instances, "in" first; equal names on both sides are one group."""
     if groups_in is None and groups_out is None:
         return None
@@ -160,7 +162,7 @@ def detection_scores(
     score_in, groups_in = same_rows(score_in=score_in, groups_in=groups_in)
     score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
     ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
-    groups = _groups(groups_in, groups_out, ranking.n_in, ranking.n_out)
+    groups = _groups_of_both_sides(groups_in, groups_out, ranking.n_in, ranking.n_out)
     check_confidence(confidence)
     values = ranking.numbers()
     spread = delong(*ranking.placements(), groups)
@@ -214,7 +216,7 @@ def compare_detection(
         same_length(as_scores(b_in, "b_in"), "b_in", len(a[0]), "a_in"),
         same_length(as_scores(b_out, "b_out"), "b_out", len(a[1]), "a_out"),
     )
-    groups = _groups(groups_in, groups_out, len(a[0]), len(a[1]))
+    groups = _groups_of_both_sides(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
     rankings = [_Ranking(*a), _Ranking(*b)]
     values = rankings[0].numbers() - rankings[1].numbers()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def guarantee(sets: SetPredictor) -> str:
     """One sentence: the probability, of what, for whom, on average over what."""
-    whom, caveat = _whom(sets)
+    whom, caveat = _whom_it_covers(sets)
     if sets.cover == "group":
         what = f"the sets of all cases of a new group{whom} contain their true classes"
         over = "new groups and calibration groups from the same population"
@@ -31,7 +31,7 @@ def guarantee(sets: SetPredictor) -> str:
     )
 
 
-def _whom(sets: SetPredictor) -> tuple[str, str]:
+def _whom_it_covers(sets: SetPredictor) -> tuple[str, str]:
     """Who is covered, and who may be covered less."""
     if sets.kind == "marginal":
         return "", "; single classes may be covered less"
