@@ -221,4 +221,6 @@ def _intervals(
     sums: list[Estimate | None] = [None] * 3
     if summable:
         sums = [one(i, -1, shape[:-1]) for i in range(3)]
-    return UncertaintyIntervals(total, aleatoric, epistemic, *sums, u.class_names)
+    return UncertaintyIntervals(
+        total, aleatoric, epistemic, sums[0], sums[1], sums[2], u.class_names
+    )

@@ -68,7 +68,7 @@ class Members:
 
     @property
     def n_instances(self) -> int:
-        return self.probs.shape[1]
+        return int(self.probs.shape[1])
 
     def without(self, numbers: Set[int]) -> Members:
         """The other members."""

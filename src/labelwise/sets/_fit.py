@@ -212,5 +212,5 @@ def order_of(shape: Any, names: tuple[str, ...]) -> tuple[int, ...] | None:
         raise TypeError(f"`shape` must be lw.events.ordinal(...); got {shape!r}")
     k = len(names)
     above_first, _ = shape.resolve(k, names)[0]
-    first = next(c for c in range(k) if c not in above_first)
-    return (first, *(int(c) for c in above_first))
+    (first,) = {*range(k)} - {*above_first}
+    return (first, *map(int, above_first))

@@ -40,7 +40,7 @@ def calibration_cases(
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Mean probabilities (N, K), true classes (N,) and class names."""
     p, found = one_class_each(q, q_name)
-    names = found or tuple(str(k) for k in range(p.shape[-1]))
+    names = found or tuple(map(str, range(p.shape[-1])))
     (y,) = same_rows(q, **{y_name: y})
     labels = as_labels(y, y_name, names, p.shape[:-1])
     if not len(labels):

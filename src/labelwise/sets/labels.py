@@ -193,7 +193,7 @@ def fit_labels(
     """  # noqa: E501
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
     p, found, _ = class_probabilities(q_cal, "q_cal")
-    names = found or tuple(str(k) for k in range(p.shape[-1]))
+    names = found or tuple(map(str, range(p.shape[-1])))
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)

@@ -101,8 +101,8 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
     missing = np.argwhere(cells == 0)
     if len(missing):
         cell = []
-        for name, names, i in zip(factors, levels, missing[0], strict=True):
-            cell.append(f"{name} {names[i]!r}")
+        for name, of_factor, i in zip(factors, levels, missing[0], strict=True):
+            cell.append(f"{name} {of_factor[i]!r}")
         have = "has" if len(missing) == 1 else "have"
         raise ValueError(
             f"`factors` must be completely crossed: {counted(len(missing), 'cell')} of "
