@@ -123,7 +123,7 @@ def fit_sets(
 def _pools(guarantee: Any, names: Sequence[str]) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
     """For whom the guarantee holds: names and classes of the events."""
     k = len(names)
-    alone = [(name, (i,)) for i, name in enumerate(names)]
+    alone: list[tuple[str, tuple[int, ...]]] = [(name, (i,)) for i, name in enumerate(names)]
     kinds = "'class', 'marginal' or events such as {'rare': [...]}"
     if isinstance(guarantee, str):
         if guarantee not in GUARANTEES:
