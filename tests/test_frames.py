@@ -123,9 +123,7 @@ FUNCTIONS = {
     "calibration": lambda q, s, c: (
         lw.calibration.fit_calibration(q, s(LABELS), method="platt")(q).probs
     ),
-    "votes": lambda q, s, c: lw.calibration.vote_reliability(
-        q, c(VOTES), groups=s(GROUPS), n_bins=2
-    ),
+    "votes": lambda q, s, c: lw.calibration.vote_reliability(q, c(VOTES), groups=s(GROUPS)),
     "sets": lambda q, s, c: (
         lw.sets.fit_sets(q, s(LABELS), coverage=0.5, groups=s(GROUPS)).thresholds
     ),

@@ -55,7 +55,7 @@ def test_draws_are_whole_groups():
 
 def test_parts_do_not_change_the_draws(monkeypatch):
     whole = np.concatenate(list(Resampling(50, None, 30, 0.95, 1).counts()))
-    monkeypatch.setattr("labelwise._resampling._CELLS", 170)
+    monkeypatch.setattr("labelwise._resampling.COUNTS_PER_BLOCK", 170)
     parts = list(Resampling(50, None, 30, 0.95, 1).counts())
     assert len(parts) == 10
     np.testing.assert_array_equal(np.concatenate(parts), whole)

@@ -124,11 +124,11 @@ def simulate_groups(trials: int) -> list[dict[str, Any]]:
             old, new = code < n_groups, code == n_groups
             for cover in ("case", "group"):
                 for name, given in (
-                    (cover, {"groups": code[old], "cover": cover}),
+                    (cover, {"groups": code[old], "coverage_unit": cover}),
                     (f"{cover}, groups ignored", {}),
                 ):
                     inside = (
-                        fit_sets(p[old], y[old], per="marginal", coverage=LEVEL, **given)
+                        fit_sets(p[old], y[old], guarantee="marginal", coverage=LEVEL, **given)
                         .predict(p[new])
                         .member
                     )
@@ -179,7 +179,7 @@ def methods(
     """Fitted sets by name."""
     common: dict[str, Any] = {"coverage": level}
     found = {
-        "marginal": fit_sets(p[cal], y[cal], per="marginal", **common),
+        "marginal": fit_sets(p[cal], y[cal], guarantee="marginal", **common),
         "class": fit_sets(p[cal], y[cal], **common),
     }
     if ordinal:
@@ -293,7 +293,7 @@ def sleep(data: Path) -> dict[str, Any]:
                     new = night[rows] == out
                     given = {"groups": night[rows][~new]} if how == "groups" else {}
                     member = (
-                        fit_sets(p[rows][~new], y[~new], per=per, coverage=0.8, **given)
+                        fit_sets(p[rows][~new], y[~new], guarantee=per, coverage=0.8, **given)
                         .predict(p[rows][new])
                         .member
                     )

@@ -36,7 +36,9 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 
 
 def ours(per: str) -> Fit:
-    return lambda p, y, new, level: fit_sets(p, y, per=per, coverage=level).predict(new).member
+    return lambda p, y, new, level: (
+        fit_sets(p, y, guarantee=per, coverage=level).predict(new).member
+    )
 
 
 def mapie() -> Fit:

@@ -63,7 +63,7 @@ PYTHON_FIXES: Mapping[str, str] = {
         "instances first"
     ),
     "per_label": "Use task='per_label'",
-    "pool": "Collect more, lower `coverage`, or pool rare classes, such as per={{'rare': "
+    "pool": "Collect more, lower `coverage`, or pool rare classes, such as guarantee={{'rare': "
     "{rare!r}}} with a common class added until it "
     "suffices: that guarantees coverage of the pool, not of each class in it",
     "positions": "If these are positions 0 … {last}, pass the names: np.asarray(names)[{name}]",

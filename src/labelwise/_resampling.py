@@ -19,12 +19,12 @@ import numpy as np
 from ._arrays import Array, to_numpy
 from ._validation import as_rng
 
-FEW = 100
+MIN_UNITS_FOR_PERCENTILES = 100
 """Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage
 of a Brier score: .92 with 20, .93 with 40).
 """
 Bounds = tuple[float, float]
-_CELLS = 4_000_000
+COUNTS_PER_BLOCK = 4_000_000
 """Counts drawn per block: 32 MB."""
 
 
@@ -71,9 +71,7 @@ class Resampling:
         check_confidence(confidence)
         self.confidence = confidence
         self.n = n
-        self.code, self.n_groups = group_codes(
-            None if groups is None else to_numpy(groups).reshape(-1), n
-        )
+        self.code, self.n_groups = group_codes(groups, n)
         self.n_bootstrap = check_replicates(n_bootstrap)
         self.wanted = self.n_bootstrap > 0
         if not self.wanted:
@@ -98,7 +96,7 @@ class Resampling:
         """How often each group was drawn: blocks of shape (replicates, groups), sized for ``row``
         numbers per replicate.
         """
-        step = max(1, _CELLS // (row or self.n_groups))
+        step = max(1, COUNTS_PER_BLOCK // (row or self.n_groups))
         for start in range(0, self.n_bootstrap, step):
             b = min(step, self.n_bootstrap - start)
             drawn = self.rng.integers(self.n_groups, size=(b, self.n_groups))
@@ -140,7 +138,7 @@ class Resampling:
         replicates = np.asarray(replicates)
         units = np.asarray(self.n_groups if units is None else units)
         low, high = percentiles(replicates, self.confidence)
-        few = units < FEW
+        few = units < MIN_UNITS_FOR_PERCENTILES
         if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
             # Percentiles of replicates that are all alike are one point.
             few = few | (np.asarray(low) == np.asarray(high))
@@ -171,11 +169,11 @@ def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
     )
 
 
-def t_quantile(freedom: Any, confidence: float) -> Any:
+def t_quantile(df: Any, confidence: float) -> Any:
     """Half the width of Student's t-interval in standard errors."""
     from scipy.special import stdtrit
 
-    return stdtrit(freedom, (1 + confidence) / 2)
+    return stdtrit(df, (1 + confidence) / 2)
 
 
 def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -183,12 +181,12 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.
     (Satterthwaite); 1 if it is 0.
     """
     variance = np.sum([v for v, _ in parts], axis=0)
-    spread = np.sum([v**2 / freedom for v, freedom in parts], axis=0)
+    spread = np.sum([v**2 / df for v, df in parts], axis=0)
     return variance, np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)
 
 
 def t_interval(
-    value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[float, Any], units: Any
+    value: Any, se: Any, df: Any, confidence: float, bounds: tuple[float, Any], units: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a
     finite lower one.
@@ -202,7 +200,7 @@ def t_interval(
     from scipy.special import expit, logit
 
     value, (lowest, highest) = np.asarray(value, dtype=float), bounds
-    half = t_quantile(freedom, confidence) * se
+    half = t_quantile(df, confidence) * se
     if lowest == -inf:
         return value - half, value + half
     if np.all(np.isinf(highest)):
@@ -214,7 +212,7 @@ def t_interval(
     scale = np.where(width > 0, width, 1)
     share = np.where(width > 0, (value - lowest) / scale, 1)
     unseen = 1 - ((1 - confidence) / 2) ** (1 / np.fmax(units, 1))
-    alike = (share <= 0) | (share >= 1) | all_alike(se, scale)
+    alike = (share <= 0) | (share >= 1) | is_zero_error(se, scale)
     clipped = np.clip(share, 0, 1)
     exact = (
         lowest + width * clipped * (1 - unseen),
@@ -226,7 +224,7 @@ def t_interval(
     return np.where(alike, exact[0], low), np.where(alike, exact[1], high)
 
 
-def all_alike(se: Any, scale: Any = 1.0) -> Any:
+def is_zero_error(se: Any, scale: Any = 1.0) -> Any:
     """Whether a standard error is 0 up to rounding: all units showed the same."""
     return np.asarray(se) <= 1e-12 * scale
 
@@ -234,7 +232,7 @@ def all_alike(se: Any, scale: Any = 1.0) -> Any:
 def t_interval_with_extremes(
     value: Any,
     se: Any,
-    freedom: Any,
+    df: Any,
     confidence: float,
     bounds: tuple[Any, Any],
     n: Any,
@@ -253,7 +251,7 @@ def t_interval_with_extremes(
     more = n + 2 * weight
     center = (n * value + weight * (lowest + highest)) / more
     error_of_added = weight * np.hypot(lowest - center, highest - center) / more
-    half = t_quantile(np.fmax(freedom, 1), confidence) * np.hypot(se * n / more, error_of_added)
+    half = t_quantile(np.fmax(df, 1), confidence) * np.hypot(se * n / more, error_of_added)
     low, high = np.minimum(center - half, value), np.maximum(center + half, value)
     spread_known = np.asarray(n) > 1
     return np.where(spread_known, np.fmax(low, lowest), lowest), np.where(
@@ -289,7 +287,7 @@ def mean_over_groups(
     se = np.sqrt(np.sum(away**2) / (n - 1) / n)
     low, high = t_interval(mean, se, n - 1, confidence, bounds, n)
     method = f"t-interval over {n} {unit}, of a random {estimand}"
-    if np.all(np.isfinite(bounds)) and all_alike(se, bounds[1] - bounds[0]):
+    if np.all(np.isfinite(bounds)) and is_zero_error(se, bounds[1] - bounds[0]):
         method = f"exact for {n} independent {unit} that are all alike, of a random {estimand}"
     return Estimate(float(mean), float(low), float(high), confidence, method)
 
@@ -344,7 +342,7 @@ def group_codes(groups: Any, n: int) -> tuple[Any, int]:
     if groups is None:
         return None, n
     groups = to_numpy(groups)
-    if groups.shape != (n,):
+    if groups.size != n:
         raise ValueError(
             f"`groups` must name the group of each of the {n} instances, shape ({n},); got shape "
             f"{groups.shape}"
@@ -354,7 +352,7 @@ def group_codes(groups: Any, n: int) -> tuple[Any, int]:
             f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each "
             "instance without a group its own group"
         )
-    values, code = np.unique(groups, return_inverse=True)
+    values, code = np.unique(groups.reshape(-1), return_inverse=True)
     return code, len(values)
 
 

@@ -7,19 +7,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.axioms.candidates import SMALLEST, decode, draw, mutate, simplex, tidy
+from labelwise.axioms.candidates import (
+    SMALLEST_PROBABILITY,
+    decode,
+    draw_parameters,
+    mutate_parameters,
+    round_parameters,
+    simplex,
+)
 
 
 @pytest.fixture
 def params():
-    return draw(np.random.default_rng(0), 3, 400, 4)
+    return draw_parameters(np.random.default_rng(0), 3, 400, 4)
 
 
 def test_candidates_are_distributions_of_every_kind(params):
     c = decode(params)
     atoms = np.asarray(c.q.probs)
     np.testing.assert_allclose(atoms.sum(axis=-1), 1)
-    assert not np.any((atoms > 0) & (atoms < SMALLEST / 2))
+    assert not np.any((atoms > 0) & (atoms < SMALLEST_PROBABILITY / 2))
     assert np.any(np.all(np.isin(atoms, (0.0, 1.0)), axis=(0, -1)))  # certain members
     assert np.any(np.all(atoms > 0.05, axis=(0, -1)))  # inside
     assert np.any(np.ptp(atoms, axis=0).max(axis=-1) < 0.1)  # nearly agreeing
@@ -29,7 +36,7 @@ def test_candidates_are_distributions_of_every_kind(params):
 
 
 def test_mutation_is_relative_and_keeps_zeros(params):
-    children = mutate(np.random.default_rng(1), params, np.full(400, 0.01))
+    children = mutate_parameters(np.random.default_rng(1), params, np.full(400, 0.01))
     assert not np.array_equal(children, params)
     np.testing.assert_array_equal(children == 0, params == 0)
     np.testing.assert_allclose(children, params, rtol=0.06)
@@ -37,10 +44,10 @@ def test_mutation_is_relative_and_keeps_zeros(params):
 
 def test_tidy_rounds_what_it_can(params):
     one = params[:, :1]
-    simple = tidy(one, 2)
+    simple = round_parameters(one, 2)
     np.testing.assert_allclose(simple[..., :4], np.round(simple[..., :4], 2), atol=1e-15)
     np.testing.assert_allclose(simple[..., :4].sum(axis=-1), 1)
     np.testing.assert_allclose(simple[..., :4], simplex(one[..., :4]), atol=0.02)
     vanishing = one.copy()
     vanishing[0, 0, 12] = 1e-9  # the weight of a member
-    assert tidy(vanishing, 2) is None
+    assert round_parameters(vanishing, 2) is None

@@ -97,7 +97,7 @@ def test_evolution_finds_a_narrow_violation_wherever_it_is(planted, axiom, measu
     monkeypatch.setattr(
         search, "RULES", others_left_out
     )  # which changes nothing for the axiom itself
-    places = np.random.default_rng(0).uniform(0.02, 0.98, 25)
+    places = np.random.default_rng(0).uniform(0.02, 0.98, 15)
     results = [check(planted(place), rng=seed)[axiom, measure] for seed, place in enumerate(places)]
     assert [seed for seed, result in enumerate(results) if result.holds] == []
     assert np.median([result.trials for result in results]) > 1000

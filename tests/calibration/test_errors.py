@@ -58,7 +58,7 @@ def test_intervals_of_the_error_cover(power):
     held = below = 0
     for i in range(60):
         rows = slice(300 * i, 300 * (i + 1))
-        errors = calibration_errors(forecast[rows], draw(p[rows], rng), rng=rng, n_bootstrap=100)
+        errors = calibration_errors(forecast[rows], draw(p[rows], rng), rng=rng, n_bootstrap=50)
         held += errors.ece.low <= true <= errors.ece.high
         below += float(errors.if_calibrated.ece) < float(errors.ece)
     assert held / 60 >= 0.9

@@ -24,12 +24,11 @@ def labels(rng, n=3000, members=3, bend=(0.4, 2.5)):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("per_member", [False, True])
-def test_labels_that_may_occur_together_become_calibrated(method, per_member):
+def test_labels_that_may_occur_together_become_calibrated(method):
     rng = np.random.default_rng(0)
     q, y = labels(rng)
     new, y_new = labels(rng)
-    calibration = fit_calibration(q, y, method=method, per_member=per_member)
+    calibration = fit_calibration(q, y, method=method)
     better = calibration(new)
     assert type(better) is lw.MultiLabelEnsemble
     assert better.class_names == q.class_names
@@ -104,12 +103,6 @@ def test_a_perfect_small_set_stays_finite():
         (
             lambda q, y: fit_calibration(lw.Dirichlet(np.ones((4, 3))), y),
             "Dirichlet, which has no members",
-        ),
-        (
-            lambda q, y: fit_calibration(q, y, method="platt", per_member=True)(
-                lw.Ensemble(q.probs[:1])
-            ),
-            "2 members the maps were fitted for",
         ),
         (
             lambda q, y: fit_calibration(q, y, method="beta")(lw.Ensemble(np.full((2, 4, 2), 0.5))),

@@ -52,21 +52,19 @@ def test_is_the_minimum_of_the_likelihood():
         best = grid[np.argmin([nll(softmax(member / s), y) for s in grid])]
         assert fit_temperature(member[None], y, prior_sd=math.inf) == pytest.approx(best, rel=5e-3)
     q = lw.Ensemble.from_logits(z)
-    shared, separate = fit_calibration(q, y), fit_calibration(q, y, per_member=True)
+    shared = fit_calibration(q, y)
     prior = np.log(grid) ** 2 / 2 / 200 / np.log(2)
     assert shared.temperature == pytest.approx(grid[np.argmin(losses + prior)], rel=5e-3)
-    # the shared one is judged by the mean, so the mean is at least as good
-    assert shared.log_loss[1] <= min(separate.log_loss[1], shared.log_loss[0]) + 1e-3
+    assert shared.log_loss[1] <= shared.log_loss[0]
 
 
-@pytest.mark.parametrize("per_member", [False, True])
-def test_maps_ensembles(lib, per_member):
+def test_maps_ensembles(lib):
     rng = np.random.default_rng(2)
     probs = rng.dirichlet([0.3, 0.3, 0.3], size=(4, 60))
     probs[0, 0] = [1.0, 0.0, 0.0]
     y = rng.integers(0, 3, 60)
     q = lw.Ensemble(lib.array(probs), weights=lib.array([1, 2, 3, 4]), class_names=["a", "b", "c"])
-    found = fit_calibration(q, np.array(["a", "b", "c"])[y], per_member=per_member)
+    found = fit_calibration(q, np.array(["a", "b", "c"])[y])
     better = found(q)
     assert type(better.probs) is type(q.probs)
     assert better.class_names == q.class_names
@@ -111,10 +109,3 @@ def test_sure_and_wrong_stays_finite(dtype):
 def test_friendly_errors(q, y, words):
     with pytest.raises((ValueError, TypeError), match=words):
         fit_calibration(q, y)
-
-
-def test_separate_temperatures_belong_to_their_members():
-    z = np.random.default_rng(3).normal(size=(3, 20, 2))
-    found = fit_calibration(lw.Ensemble.from_logits(z), np.arange(20) % 2, per_member=True)
-    with pytest.raises(ValueError, match="3 members"):
-        found(lw.Ensemble(np.full((2, 5, 2), 0.5)))

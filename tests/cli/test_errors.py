@@ -199,12 +199,12 @@ ROWS: list[Row] = [
     (
         "more_cases",
         {"class_names": NAMES},
-        lambda: lw.sets.fit_sets(POOL, Y, coverage=0.99, per="marginal"),
+        lambda: lw.sets.fit_sets(POOL, Y, coverage=0.99, guarantee="marginal"),
         (
             "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. "
             "Collect more, or lower `coverage`"
         ),
-        ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.99", "--per", "marginal"],
+        ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.99", "--guarantee", "marginal"],
         (
             "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. "
             "Collect more, or lower --coverage"
@@ -265,8 +265,8 @@ ROWS: list[Row] = [
         lambda: lw.sets.fit_sets(POOL, np.minimum(Y, 2), coverage=0.8),
         "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or "
         "event; 'fox' has 0. Collect more, lower "
-        "`coverage`, or pool rare classes, such as per={'rare': ['fox']} with a common class added "
-        "until it suffices: that guarantees "
+        "`coverage`, or pool rare classes, such as guarantee={'rare': ['fox']} with a common class "
+        "added until it suffices: that guarantees "
         "coverage of the pool, not of each class in it",
         ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.8"],
         "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or "

@@ -99,7 +99,7 @@ def test_pools_order_and_patients(folder: Path) -> None:
         folder / "s.npz",
         "--coverage-unit",
         "group",
-        "--per",
+        "--guarantee",
         "marginal",
     ).output
     assert "all cases of a new group" in output

@@ -69,12 +69,11 @@ def test_bootstrap_replicates_follow_the_definition(optional):
     drawn_out = draw.integers(80, size=(30, 80))
     again = np.array([by_sklearn(a[i], b[j]) for i, j in zip(drawn_in, drawn_out, strict=True)])
     low, high = np.quantile(again, (0.025, 0.975), axis=0)
-    for k, name in enumerate(("auroc_bootstrap", *NUMBERS[1:])):
+    for k, name in enumerate(NUMBERS[1:], start=1):
         np.testing.assert_allclose(
             (getattr(scores, name).low, getattr(scores, name).high), (low[k], high[k]), atol=1e-12
         )
     assert scores.auroc.method == "DeLong"
-    assert scores.auroc_bootstrap.low == pytest.approx(scores.auroc.low, abs=0.05)
 
 
 def test_cluster_bootstrap_draws_groups_on_both_sides(optional):
@@ -123,10 +122,6 @@ def test_paired_difference_takes_the_covariance_into_account():
     )
     assert difference.p_value == pytest.approx(
         2 * t.cdf(-abs(float(difference.auroc)) / np.sqrt(variance)), rel=1e-9
-    )
-    width = difference.auroc.high - difference.auroc.low
-    assert difference.auroc_bootstrap.high - difference.auroc_bootstrap.low == pytest.approx(
-        width, rel=0.15
     )
     same = compare_detection(a_in, a_out, 3 * a_in, 3 * a_out)
     assert (float(same.auroc), same.auroc.low, same.auroc.high, same.p_value) == (0, 0, 0, 1)

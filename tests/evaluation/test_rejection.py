@@ -279,14 +279,14 @@ def test_coverage_at_a_risk_is_the_largest_that_keeps_it(seed, risk):
     ]
     assert curve.coverage_at_risk(risk) == (max(good) if good else 0.0)
     if good:
-        assert curve.risk_at_coverage(max(good)) <= risk + 1e-12
+        assert 1 - curve.at_coverage(max(good)) <= risk + 1e-12
     assert curve.coverage_at_risk(1) == 1
-    assert curve.risk_at_coverage(1) == pytest.approx(wrong.mean())
+    assert 1 - curve.at_coverage(1) == pytest.approx(wrong.mean())
 
 
 def test_risks_of_utilities_are_their_negatives_and_no_coverage_may_do():
     curve = rejection_curve([0.1, 0.2, 0.3], utility=[3.0, 1.0, -1.0])
-    assert curve.risk_at_coverage(1) == pytest.approx(-1)
+    assert curve.at_coverage(1) == pytest.approx(1)
     assert curve.coverage_at_risk(-2) == pytest.approx(2 / 3)
     assert curve.coverage_at_risk(-4) == 0
     with pytest.raises(ValueError, match="`risk` must be a number"):

@@ -29,7 +29,7 @@ def test_evaluation_tells_coverage_size_and_what_to_expect() -> None:
     frame = sets.predict(ensemble(p[400:])).to_frame(y_true=y[400:])
     assert frame["covered"].mean() == pytest.approx(evaluation["all classes"].coverage)
     code = np.arange(400) // 8
-    grouped = fit_sets(p[:400], y[:400], groups=code, per="marginal")
+    grouped = fit_sets(p[:400], y[:400], groups=code, guarantee="marginal")
     shares = [
         grouped.predict(p[400:]).member[np.arange(400), y[400:]][code == g].mean()
         for g in range(50)
@@ -37,19 +37,23 @@ def test_evaluation_tells_coverage_size_and_what_to_expect() -> None:
     assert grouped.evaluate(p[400:], y[400:], groups=code)["all classes"].coverage == pytest.approx(
         np.mean(shares)
     )
-    whole = fit_sets(p[:400], y[:400], groups=code, per="marginal", cover="group", coverage=0.8)
+    whole = fit_sets(
+        p[:400], y[:400], groups=code, guarantee="marginal", coverage_unit="group", coverage=0.8
+    )
     assert whole.evaluate(p[400:], y[400:], groups=code).unit == "group"
 
 
 def only_the_first_class(
-    groups: np.ndarray | None = None, cover: str = "case"
+    groups: np.ndarray | None = None, coverage_unit: str = "case"
 ) -> tuple[SetPredictor, np.ndarray]:
     """Sets that are always {class 0}, so that class 0 is covered and class 1 is missed; and the
     prediction of a case.
     """
     p = np.tile([0.9, 0.1], (200, 1))
     groups = None if groups is None else np.arange(200) // 5
-    return fit_sets(p, np.zeros(200, int), per="marginal", groups=groups, cover=cover), p[:1]
+    return fit_sets(
+        p, np.zeros(200, int), guarantee="marginal", groups=groups, coverage_unit=coverage_unit
+    ), p[:1]
 
 
 def test_ten_covered_groups_are_not_certainty() -> None:
@@ -117,14 +121,16 @@ def test_groups_of_sets_that_were_fitted_without_them_widen_the_interval_of_a_ra
 def test_what_to_expect_is_said_only_where_it_is_known() -> None:
     """A class of several events has the largest of their thresholds, whose law is another one."""
     p, y = cases(800)
-    nested = fit_sets(p[:400], y[:400], per={"one": [0], "two": [0, 1], "three": [0, 1, 2]})
+    nested = fit_sets(p[:400], y[:400], guarantee={"one": [0], "two": [0, 1], "three": [0, 1, 2]})
     found = nested.evaluate(p[400:], y[400:])
     assert [found[name].expected is None for name in ("one", "two", "three")] == [True] * 3
     assert found["3"].expected is not None  # a class in no event is one of its own
     inside = 0
     for seed in range(100):
         p, y = cases(400, seed=seed)
-        row = fit_sets(p[:200], y[:200], per={"pool": [0, 1]}).evaluate(p[200:], y[200:])["pool"]
+        row = fit_sets(p[:200], y[:200], guarantee={"pool": [0, 1]}).evaluate(p[200:], y[200:])[
+            "pool"
+        ]
         assert row.expected is not None
         inside += row.expected[0] <= row.coverage <= row.expected[1]
     assert inside >= 88

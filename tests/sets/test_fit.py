@@ -15,19 +15,22 @@ from set_cases import NAMES, cases, ensemble
 def test_events_hold_each_and_a_class_of_two_has_the_larger_threshold() -> None:
     p, y = cases()
     single = fit_sets(ensemble(p), y, coverage=0.8)
-    pooled = fit_sets(ensemble(p), y, coverage=0.8, per={"rare": ["lentigo", "angioma"]})
+    pooled = fit_sets(ensemble(p), y, coverage=0.8, guarantee={"rare": ["lentigo", "angioma"]})
     assert [e.name for e in pooled.events] == ["rare", "nevus", "melanoma"]
     assert pooled.thresholds[2] == pooled.thresholds[3]
     np.testing.assert_array_equal(pooled.thresholds[:2], single.thresholds[:2])
     assert "not for each class in 'rare' (lentigo, angioma) by itself" in pooled.guarantee
     both = fit_sets(
-        ensemble(p), y, coverage=0.8, per={"rare": ["lentigo", "angioma"], "lentigo": ["lentigo"]}
+        ensemble(p),
+        y,
+        coverage=0.8,
+        guarantee={"rare": ["lentigo", "angioma"], "lentigo": ["lentigo"]},
     )
     assert both.thresholds[2] == max(pooled.thresholds[2], single.thresholds[2])
     evaluation = both.evaluate(ensemble(p), y)
     assert evaluation["rare"].guaranteed
     assert not evaluation["angioma"].guaranteed  # its own coverage is beside it
-    marginal = fit_sets(p, y, coverage=0.8, per="marginal")
+    marginal = fit_sets(p, y, coverage=0.8, guarantee="marginal")
     assert len(set(marginal.thresholds)) == 1
 
 
@@ -46,7 +49,7 @@ MANY = lw.MultiLabelEnsemble(P[None])
             r"⌈1/\(1 − 0\.9\)⌉ − 1 = 9 calibration cases of each class or event; '1' has 0.*pool "
             r"rare classes"
         )),
-        (lambda: fit_sets(P[:5], Y[:5], per="marginal"), (
+        (lambda: fit_sets(P[:5], Y[:5], guarantee="marginal"), (
             r"needs at least .* = 9 calibration cases; got 5"
         )),
         (lambda: fit_sets(P, Y, coverage=1.0), (
@@ -55,21 +58,23 @@ MANY = lw.MultiLabelEnsemble(P[None])
         (lambda: fit_sets(P, Y, coverage=90), "`coverage` must lie strictly"),
         (lambda: fit_sets(P, Y, coverage=True), "`coverage` must lie strictly"),
         (lambda: fit_sets(MANY, Y), "may occur together.*fit_labels"),
-        (lambda: fit_sets(P, np.ones((400, 4), int)), "Labels that may occur together need"),
+        (lambda: fit_sets(P, np.ones((400, 4), int)), "Labels that may occur together"),
         (lambda: fit_sets(P, Y, groups=np.arange(399)), (
             "`groups` must name the group of each of the 400 instances"
         )),
         (lambda: fit_sets(P, Y, groups=np.arange(400) // 80), (
             r"needs at least .* = 9 groups of each class or event; '0' has 5"
         )),
-        (lambda: fit_sets(P, Y, groups=np.arange(400), cover="patient"), "`cover` must be 'case'"),
-        (lambda: fit_sets(P, Y, cover="group"), "needs `groups`"),
-        (lambda: fit_sets(P, Y, per="klass"), (
-            "`per` must be 'class', 'marginal'.*Did you mean 'class'"
+        (lambda: fit_sets(P, Y, groups=np.arange(400), coverage_unit="patient"), (
+            "`coverage_unit` must be 'case'"
         )),
-        (lambda: fit_sets(P, Y, per=3), "`per` must be 'class'"),
-        (lambda: fit_sets(P, Y, per=lw.events.one_vs_one(4)), "conditional events"),
-        (lambda: fit_sets(P, Y, per={"rare": [9]}), "names class 9"),
+        (lambda: fit_sets(P, Y, coverage_unit="group"), "needs `groups`"),
+        (lambda: fit_sets(P, Y, guarantee="klass"), (
+            "`guarantee` must be 'class', 'marginal'.*Did you mean 'class'"
+        )),
+        (lambda: fit_sets(P, Y, guarantee=3), "`guarantee` must be 'class'"),
+        (lambda: fit_sets(P, Y, guarantee=lw.events.one_vs_one(4)), "conditional events"),
+        (lambda: fit_sets(P, Y, guarantee={"rare": [9]}), "names class 9"),
         (lambda: fit_sets(P, Y).predict(P[:, :3] / P[:, :3].sum(axis=1, keepdims=True)), (
             "4 classes of the calibration cases; got K = 3"
         )),

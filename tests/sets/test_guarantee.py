@@ -90,7 +90,7 @@ def test_overlapping_events_are_covered_at_least() -> None:
     hits: dict[str, list[float]] = {"easy": [], "both": []}
     for _ in range(300):
         p, y = draw(160, 3, rng)
-        sets = fit_sets(p[:120], y[:120], per=easy_and_hard, coverage=0.8)
+        sets = fit_sets(p[:120], y[:120], guarantee=easy_and_hard, coverage=0.8)
         inside = covered(sets.predict(p[120:]), y[120:])
         for name, classes in easy_and_hard.items():
             hits[name].append(inside[np.isin(y[120:], classes)].mean())
@@ -113,13 +113,18 @@ def test_a_random_case_and_all_cases_of_a_new_group_are_covered() -> None:
         old, new = code < 14, code == 14
         for kind, found in (("case", one), ("group", whole)):
             sets = fit_sets(
-                p[old], y[old], per="marginal", coverage=0.8, groups=code[old], cover=kind
+                p[old],
+                y[old],
+                guarantee="marginal",
+                coverage=0.8,
+                groups=code[old],
+                coverage_unit=kind,
             )
             inside = covered(sets.predict(p[new]), y[new])
             found.append(inside.mean() if kind == "case" else inside.all())
         naive.append(
             covered(
-                fit_sets(p[old], y[old], per="marginal", coverage=0.8).predict(p[new]), y[new]
+                fit_sets(p[old], y[old], guarantee="marginal", coverage=0.8).predict(p[new]), y[new]
             ).all()
         )
     assert np.mean(one) > 0.8 - 4 * np.std(one) / sqrt(len(one))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.sets._input import calibration_cases, codes_of, mean_probabilities, one_class_each
+from labelwise.sets._input import calibration_cases, class_probabilities, one_class_each
 from set_cases import NAMES, cases
 
 
@@ -15,10 +15,10 @@ def test_distributions_predictions_and_arrays_give_the_same() -> None:
     probs = np.stack([p, p[::-1]])
     q = lw.Ensemble(probs, class_names=NAMES)
     for given in (q, lw.io.Predictions(probs=probs, class_names=tuple(NAMES)), probs.mean(0)):
-        found, names, exclusive = mean_probabilities(given, "q")
+        found, names, together = class_probabilities(given, "q")
         np.testing.assert_allclose(found, probs.mean(0))
         assert names == (None if isinstance(given, np.ndarray) else tuple(NAMES))
-        assert exclusive
+        assert not together
 
 
 def test_cases_have_one_class_each() -> None:
@@ -32,11 +32,6 @@ def test_cases_have_one_class_each() -> None:
     with pytest.raises(ValueError, match="may occur together"):
         one_class_each(lw.MultiLabelEnsemble(p[None]), "q")
     with pytest.raises(ValueError, match=r"mean probabilities \(N, K\); got shape \(4,\)"):
-        mean_probabilities(p[0], "q")
+        class_probabilities(p[0], "q")
     with pytest.raises(ValueError, match="at least one case; got none"):
         calibration_cases(p[:0], y[:0])
-
-
-def test_groups_are_numbered() -> None:
-    assert codes_of(None, 3) is None
-    assert codes_of(["b", "a", "b"], 3).tolist() in ([1, 0, 1], [0, 1, 0])

@@ -21,10 +21,10 @@ def fitted() -> dict[str, Any]:
     return {
         "class": fit_sets(q, y),
         "pool": fit_sets(
-            q, y, per={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)
+            q, y, guarantee={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)
         ),
         "groups": fit_sets(q, y, groups=code),
-        "whole": fit_sets(q, y, groups=code, cover="group", per="marginal"),
+        "whole": fit_sets(q, y, groups=code, coverage_unit="group", guarantee="marginal"),
     }
 
 
@@ -54,22 +54,17 @@ def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
     [
         ("format", "other"),
         ("coverage", 1.5),
-        ("n_scores", [0, 9, 3, 7]),
         ("class_names", ["a"] * 4),
-        ("scores", np.full(400, np.nan)),
-        ("inside", np.zeros((4, 3), bool)),
-        ("inside", np.zeros((4, 4), bool)),
+        ("thresholds", [0.5] * 3),
+        ("thresholds", [float("nan")] * 4),
+        ("events", []),
     ],
 )
 def test_damaged_files_are_refused(key: str, value: Any, tmp_path: Path) -> None:
     path = fitted()["class"].save(tmp_path / "sets.npz")
     with np.load(path) as file:
-        arrays = dict(file)
-    if key in arrays:
-        arrays[key] = value
-    else:
-        arrays["settings"] = json.dumps(json.loads(str(arrays["settings"])) | {key: value})
-    np.savez(path, **arrays)
+        fields = json.loads(str(file["settings"]))
+    np.savez(path, settings=json.dumps(fields | {key: value}))
     with pytest.raises(ValueError, match=r"sets\.npz"):
         load_sets(path)
 

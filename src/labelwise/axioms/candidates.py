@@ -14,10 +14,10 @@ from ..distributions import Ensemble
 from .rules import Candidate
 
 # Smaller probabilities are set to 0: large enough that rounding does not matter near the boundary.
-SMALLEST = 1e-6
+SMALLEST_PROBABILITY = 1e-6
 
 
-def draw(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
+def draw_parameters(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
     """Random candidates: dispersed and concentrated, agreeing and disagreeing, in the interior and
     on the boundary.
     """
@@ -38,7 +38,9 @@ def draw(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
     return np.concatenate([atoms, moves, weights[..., None], others], axis=-1)
 
 
-def mutate(rng: np.random.Generator, params: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def mutate_parameters(
+    rng: np.random.Generator, params: np.ndarray, steps: np.ndarray
+) -> np.ndarray:
     """Children that differ from their parents in some parameters, by a factor of about exp(±step);
     ``steps`` has shape (B,).
     """
@@ -46,7 +48,7 @@ def mutate(rng: np.random.Generator, params: np.ndarray, steps: np.ndarray) -> n
     return np.asarray(params * np.exp(steps[:, None] * changed * rng.standard_normal(params.shape)))
 
 
-def _split(params: np.ndarray) -> list[np.ndarray]:
+def _split_parameters(params: np.ndarray) -> list[np.ndarray]:
     """The member, where a move adds and removes, (..., K) each; weight, length and odds, (...)."""
     k = (params.shape[-1] - 3) // 3
     numbers = np.moveaxis(params[..., 3 * k :], -1, 0)
@@ -55,23 +57,23 @@ def _split(params: np.ndarray) -> list[np.ndarray]:
 
 def decode(params: np.ndarray) -> Candidate:
     """The candidates encoded by the parameters."""
-    member, adds, removes, weights, share, odds = _split(params)
+    member, adds, removes, weights, share, odds = _split_parameters(params)
     atoms = simplex(member)
-    atoms = simplex(np.where(atoms < SMALLEST, 0.0, atoms))
+    atoms = simplex(np.where(atoms < SMALLEST_PROBABILITY, 0.0, atoms))
     q = Ensemble(atoms, weights=weights, member_axis=0)
     p = np.clip(odds / (1 + odds), 0.02, 0.98)
     return Candidate(q, adds, removes, np.minimum(share, 1.0), p)
 
 
-def tidy(params: np.ndarray, digits: int) -> np.ndarray | None:
+def round_parameters(params: np.ndarray, digits: int) -> np.ndarray | None:
     """Parameters of a similar candidate, rounded to ``digits`` decimals; ``None`` if a member would
     vanish.
     """
-    *blocks, weights, share, odds = _split(params)
-    weights = _rounded(simplex(weights.T), digits).T
+    *blocks, weights, share, odds = _split_parameters(params)
+    weights = _round_on_simplex(simplex(weights.T), digits).T
     if np.any(weights <= 0):
         return None
-    blocks = [_rounded(simplex(block), digits) for block in blocks]
+    blocks = [_round_on_simplex(simplex(block), digits) for block in blocks]
     share = np.maximum(np.round(np.minimum(share, 1.0), digits), 0.1)
     p = np.clip(np.round(odds / (1 + odds), 1), 0.1, 0.9)
     return np.concatenate([*blocks, np.stack([weights, share, p / (1 - p)], axis=-1)], axis=-1)
@@ -83,7 +85,7 @@ def simplex(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(np.abs(total - 1) < 1e-12, x, x / total))
 
 
-def _rounded(x: np.ndarray, digits: int) -> np.ndarray:
+def _round_on_simplex(x: np.ndarray, digits: int) -> np.ndarray:
     """``x`` rounded; the largest coordinate is adjusted so that the sum stays 1."""
     r = np.round(x, digits)
     largest = np.eye(x.shape[-1])[x.argmax(axis=-1)]

@@ -10,28 +10,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..distributions import Ensemble
-from .candidates import decode, draw, mutate, tidy
+from .candidates import decode, draw_parameters, mutate_parameters, round_parameters
 from .measures import Measure
 from .rules import PLAIN, RULES, SHORTEST, Comparison, Rule, Setting, any_q
 from .shifts import support
 from .table import MEASURES, AxiomResult, Counterexample
 
 # Values that differ by no more than this share of the largest value encountered are equal.
-TIE = 1e-12
+TIE_TOLERANCE = 1e-12
 
 # (K classes, M members, whether to evolve): few atoms and many. Rare failures show with few.
 SHAPES = ((2, 2, True), (3, 2, False), (2, 3, False), (4, 3, True), (3, 4, False), (6, 15, False))
-NUMBERS = 4000  # probabilities in a batch of distributions
-FEWEST, MOST = 50, 1000  # bounds on its length
+PROBABILITIES_PER_BATCH = 4000
+MIN_BATCH, MAX_BATCH = 50, 1000  # bounds on its length
 PARENTS, CHILDREN, GENERATIONS = 12, 3, 20  # children of each parent
 
-# How far a child is from its parent. Steps are inherited and adapt, so that the search converges
-# geometrically, however narrow the region where a rule is violated; a share of new long steps keeps
-# exploring.
-LONGEST_STEP, SHORTEST_NEW_STEP = 1.0, 0.003
-STEP_SPREAD = 4.5  # a child's step is its parent's times a factor between 1 / 4.5 and 4.5
-SHRINK = 0.4  # factor for the step of a parent that no child has replaced
-NEW_STEPS = 0.25
+# How far a child is from its parent: log-uniform from this to 1, so that the search converges
+# geometrically, however narrow the region where a rule is violated, and keeps exploring.
+SHORTEST_STEP = 1e-6
 
 
 @dataclass
@@ -81,8 +77,10 @@ class Group:
         rng = np.random.default_rng(seed)
         part = sorted(rng.permutation(n_classes)[: n_classes // 2].tolist())
         self.setting = Setting(measure, n_classes, tuple(part))
-        batch = int(np.clip(NUMBERS // (n_classes * n_members), FEWEST, MOST))
-        self.params = draw(rng, n_members, batch, n_classes)
+        batch = int(
+            np.clip(PROBABILITIES_PER_BATCH // (n_classes * n_members), MIN_BATCH, MAX_BATCH)
+        )
+        self.params = draw_parameters(rng, n_members, batch, n_classes)
         self.values = measure(decode(self.params).q)
         self.scale = float(np.abs(self.values.sum(axis=-1)).max())
 
@@ -100,7 +98,7 @@ class Group:
         """Evaluate candidates and record violations and ties; return how close each is to violating
         the rule, (3, B).
         """
-        unbroken = _unbroken(rule, entries)
+        unbroken = _measures_without_counterexample(rule, entries)
         if not unbroken:
             return np.empty((3, 0))
         _, value, comparison = self.compare(rule, params)
@@ -126,7 +124,7 @@ class Group:
         return bool(gap > rule.tolerance * self.scale)
 
     def ties(self, gap: float) -> bool:
-        return bool(gap >= -TIE * self.scale)
+        return bool(gap >= -TIE_TOLERANCE * self.scale)
 
     def evolve(
         self,
@@ -135,35 +133,21 @@ class Group:
         entries: dict[tuple[str, str], Entry],
         rng: np.random.Generator,
     ) -> None:
-        """Mutate the candidates closest to violating the rule, in shorter steps when long ones no
-        longer help.
-        """
+        """Mutate the candidates closest to violating the rule, in steps of all lengths."""
         params = self.params
-        steps = _new_steps(rng, params.shape[1])
         for _ in range(GENERATIONS):
-            rows = [MEASURES.index(m) for m in _unbroken(rule, entries)]
+            rows = [MEASURES.index(m) for m in _measures_without_counterexample(rule, entries)]
             if not rows:
                 return
-            parents = np.concatenate([self.parents(scores[i]) for i in rows])
+            # Distinct scores: on a plateau, equal ones would crowd out those that can improve.
+            best = [np.unique(scores[i], return_index=True)[1][-PARENTS:] for i in rows]
+            parents = np.unique(np.concatenate(best))
             old = np.repeat(parents, CHILDREN)
-            factors = np.exp(rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size))
-            inherited = np.minimum(steps[old] * factors, LONGEST_STEP)
-            fresh = rng.random(old.size) < NEW_STEPS
-            new_steps = np.where(fresh, _new_steps(rng, old.size), inherited)
-            children = mutate(rng, params[:, old], new_steps)
+            steps = np.exp(rng.uniform(np.log(SHORTEST_STEP), 0, old.size))
+            children = mutate_parameters(rng, params[:, old], steps)
             new_scores = self.judge(rule, children, entries)
             params = np.concatenate([params[:, parents], children], axis=1)
-            steps = np.concatenate([SHRINK * steps[parents], new_steps])
             scores = np.concatenate([scores[:, parents], new_scores], axis=1)
-
-    def parents(self, score: np.ndarray) -> np.ndarray:
-        """The best candidates, distinct scores first: on a plateau, equal ones would crowd out
-        those that can still improve.
-        """
-        order = np.argsort(score)
-        score = score[order]
-        repeated = np.append(score[1:] <= score[:-1] + TIE * self.scale, False)
-        return np.concatenate([order[repeated], order[~repeated]])[-PARENTS:]
 
     def show(self, rule: Rule, measure: str, params: np.ndarray) -> Counterexample:
         """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the
@@ -177,7 +161,7 @@ class Group:
 
         whole = gap(params)
         for digits in (1, 2, 3):
-            simple = tidy(params, digits)
+            simple = round_parameters(params, digits)
             if simple is None:
                 continue
             left = gap(simple)
@@ -189,21 +173,20 @@ class Group:
         here, bound = float(value[i, 0]), float(comparison.bound[i, 0])
         sign = "=" if self.ties(-abs(here - bound)) else ">" if here > bound else "<"
         sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
-        others = tuple(_single(x) if isinstance(x, Ensemble) else x for x in comparison.others)
-        return Counterexample(_single(q), others, here, bound, sentence)
+        others = tuple(
+            _without_batch_axis(x) if isinstance(x, Ensemble) else x for x in comparison.others
+        )
+        return Counterexample(_without_batch_axis(q), others, here, bound, sentence)
 
 
-def _unbroken(rule: Rule, entries: dict[tuple[str, str], Entry]) -> list[str]:
+def _measures_without_counterexample(
+    rule: Rule, entries: dict[tuple[str, str], Entry]
+) -> list[str]:
     """The measures for which no counterexample to the rule is known."""
     return [m for m in rule.measures if entries[rule.axiom, m].counterexample is None]
 
 
-def _new_steps(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Log-uniform random step lengths."""
-    return np.exp(rng.uniform(np.log(SHORTEST_NEW_STEP), np.log(LONGEST_STEP), n))
-
-
-def _single(q: Ensemble) -> Ensemble:
+def _without_batch_axis(q: Ensemble) -> Ensemble:
     """A batch of one without the batch axis."""
     atoms, weights = support(q)
     return Ensemble(atoms[:, 0], weights=weights[:, 0], member_axis=0)

@@ -15,7 +15,7 @@ from .._arrays import to_numpy
 from ..distributions import Distribution, Ensemble
 
 # Smaller coordinates are rounding errors of a move that ends on the boundary.
-EDGE = 1e-15
+BOUNDARY_ROUNDING = 1e-15
 
 
 def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
@@ -54,7 +54,7 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     up, down = (1 - p)[..., None] * z, -p[..., None] * z
     split = np.concatenate([atoms + up, atoms + down])
     return Ensemble(
-        _inside(split, "z"),
+        _on_simplex(split, "z"),
         weights=np.concatenate([weights * p, weights * (1 - p)]),
         member_axis=0,
         class_names=q.class_names,
@@ -82,7 +82,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
     return Ensemble(
-        _inside(atoms + z, "z"), weights=weights, member_axis=0, class_names=q.class_names
+        _on_simplex(atoms + z, "z"), weights=weights, member_axis=0, class_names=q.class_names
     )
 
 
@@ -108,7 +108,7 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
     lam = _broadcast(lam, weights.shape[1:], "lam")
     _between_0_and_1(lam, "lam")
     away = to_center(q)
-    if not np.all(np.any(np.abs(away) > EDGE, axis=-1)):
+    if not np.all(np.any(np.abs(away) > BOUNDARY_ROUNDING, axis=-1)):
         raise ValueError("`q` already has its mean in the center, so it has no center shift")
     return location_shift(q, (1 - lam)[..., None] * away)
 
@@ -179,7 +179,7 @@ def _between_0_and_1(x: np.ndarray, name: str) -> None:
         )
 
 
-def _inside(atoms: np.ndarray, name: str) -> np.ndarray:
+def _on_simplex(atoms: np.ndarray, name: str) -> np.ndarray:
     """``atoms`` with rounding errors on the boundary removed; an error if they lie outside."""
     lowest = float(atoms.min(initial=0))
     if lowest < -1e-12:
@@ -187,4 +187,4 @@ def _inside(atoms: np.ndarray, name: str) -> np.ndarray:
             f"`{name}` leaves the probability simplex: a probability would become {lowest:.4g}. "
             "lw.axioms.largest_step(q, z) is the largest factor that stays inside"
         )
-    return np.where(atoms < EDGE, 0.0, atoms)
+    return np.where(atoms < BOUNDARY_ROUNDING, 0.0, atoms)

@@ -48,10 +48,12 @@ class Counterexample:
     def __str__(self) -> str:
         names = ["Q", "Q'"] if len(self.others) == 1 else ["Q", "Q1", "Q2"]
         shown = zip(names, (self.q, *self.others), strict=False)
-        return "; ".join([*(f"{name} = {_show(q)}" for name, q in shown), self.sentence])
+        return "; ".join(
+            [*(f"{name} = {_distribution_in_words(q)}" for name, q in shown), self.sentence]
+        )
 
 
-def _show(q: Q) -> str:
+def _distribution_in_words(q: Q) -> str:
     if not q.finite:
         return f"uniform on the simplex of {q.n_classes} classes"
     atoms, weights = support(q)

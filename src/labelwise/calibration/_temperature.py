@@ -6,8 +6,7 @@ from math import log
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, smallest
-from ..distributions.ensemble import softmax_of
+from .._arrays import Array, namespace, smallest
 
 BOUNDS = (1e-3, 1e3)
 
@@ -16,12 +15,6 @@ def logits_of(probs: Array) -> Array:
     """log p; 0 is taken for the smallest normal number."""
     xp, floor = namespace(probs), smallest(probs)[0]
     return xp.log(xp.where(probs > floor, probs, floor + 0 * probs))
-
-
-def scaled(probs: Array, temperature: Array) -> Array:
-    """softmax(log p / T) of members (M, ..., K), for one T or one per member."""
-    t = np.reshape(np.asarray(temperature, float), (-1,) + (1,) * (probs.ndim - 1))
-    return softmax_of(logits_of(probs) / like(t, probs))
 
 
 def fit_temperature(
@@ -63,13 +56,11 @@ def fit_temperature(
     grid = np.linspace(log(BOUNDS[0]), log(BOUNDS[1]), 41)
     i = int(np.argmin([objective(s) for s in grid]))
     if i in (0, len(grid) - 1):
+        where = "infinity. Are `y_true` and the classes in the same order?"
+        if i == 0:
+            where = "0, because every prediction is right. Use more instances"
         raise ValueError(
-            "no finite temperature fits best: the likelihood keeps growing as T goes to "
-            + (
-                "0, because every prediction is right. Use more instances"
-                if i == 0
-                else "infinity. Are `y_true` and the classes in the same order?"
-            )
+            f"no finite temperature fits best: the likelihood keeps growing as T goes to {where}"
         )
     around = (grid[i - 1], grid[i + 1])
     found = minimize_scalar(objective, bounds=around, method="bounded", options={"xatol": 1e-9})

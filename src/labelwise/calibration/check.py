@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
 from .._checks import Check
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
@@ -70,11 +69,15 @@ class CalibrationCheck(Check):
                 f"it happens (for {worst!r} at least "
                 f"{count(100 * self.classes[worst])} of 100 expected cases are misplaced)"
             )
-        return [f"Badly calibrated: {'; '.join(problems)}."] if problems else []
+        if not problems:
+            return []
+        return [f"Badly calibrated: {'; '.join(problems)}."]
 
     def __str__(self) -> str:
+        if self.ok:
+            return self.sentence
         advice = "Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
-        return self.sentence if self.ok else f"{self.sentence} {advice}"
+        return f"{self.sentence} {advice}"
 
 
 def accuracy_and_confidence(
@@ -202,7 +205,7 @@ def check_calibration(
     tested = np.r_[
         0, 2 + errors.k : 2 + 2 * errors.k
     ]  # the top label, and each class relative to its expected cases
-    low = _together(
+    low = _simultaneous_lower_bounds(
         errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence
     ).max(axis=0)
     finest = errors.value[-1, 0]
@@ -214,7 +217,6 @@ def check_calibration(
     ok = not low[0] > tolerance and not classes
     p, outcomes, _, exclusive = forecasts(q, y_true)
     right, expected = accuracy_and_confidence(p, outcomes, exclusive)
-    groups = None if groups is None else to_numpy(groups).reshape(-1)
     return CalibrationCheck(
         bool(ok),
         mean_overconfidence(right, expected, groups, confidence),
@@ -228,7 +230,9 @@ def check_calibration(
     )
 
 
-def _together(value: np.ndarray, noises: list[np.ndarray], confidence: float) -> np.ndarray:
+def _simultaneous_lower_bounds(
+    value: np.ndarray, noises: list[np.ndarray], confidence: float
+) -> np.ndarray:
     """Simultaneous lower bounds, from the largest noise in units of its own 95 % quantile."""
     bounds = []
     for noise in noises:

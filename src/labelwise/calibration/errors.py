@@ -76,31 +76,34 @@ class BinnedErrors:
             tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive
         )
         gaps = binned.gaps
-        self.value = self._errors(gaps)
+        self.value = self._errors_from_gaps(gaps)
         rng = as_rng(rng)
         resampling = Resampling(self.n, groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
-            again = binned.bootstrap_gaps(resampling)
-            self.again = self._errors(again)
+            replicates = binned.bootstrap_gaps(resampling)
+            self.replicates = self._errors_from_gaps(replicates)
             wider = widening(resampling.n_groups, confidence)
-            self.noise = wider * self._errors(again - gaps)
+            self.noise = wider * self._errors_from_gaps(replicates - gaps)
             self.null = np.stack(
-                [self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)]
+                [
+                    self._errors_from_gaps(x)
+                    for x in self._simulated_gaps(binned, p, resampling.n_bootstrap, rng)
+                ]
             )
 
-    def _errors(self, gaps: np.ndarray) -> np.ndarray:
+    def _errors_from_gaps(self, gaps: np.ndarray) -> np.ndarray:
         """Errors from gaps (..., columns, bins)."""
         each = np.abs(gaps).sum(axis=-1)
         each = each.reshape(*each.shape[:-1], self.binnings, -1)
-        top, classes = (
-            (each[..., :1], each[..., 1:]) if self.exclusive else (np.nan * each[..., :1], each)
-        )
+        top, classes = np.nan * each[..., :1], each
+        if self.exclusive:
+            top, classes = each[..., :1], each[..., 1:]
         return np.concatenate(
             [top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1
         )
 
-    def _chance(
+    def _simulated_gaps(
         self, binned: Binned, p: np.ndarray, n: int, rng: np.random.Generator
     ) -> Iterator[np.ndarray]:
         """Gaps of outcomes simulated ``n`` times from the forecasts, as if these were right."""
@@ -183,20 +186,20 @@ def calibration_errors(
     errors = BinnedErrors(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
     if not errors.wanted:
         nothing = np.full_like(errors.value, np.nan)
-        return _errors(errors, (errors.value, nothing, nothing), confidence, "none", None)
+        return _as_result(errors, (errors.value, nothing, nothing), confidence, "none", None)
     method = "bootstrap and forecasts"
     side = (1 + confidence) / 2
     chance = errors.null.mean(axis=0), quantile(errors.null, 1 - side), quantile(errors.null, side)
     noise = np.maximum(quantile(errors.noise, side), quantile(errors.null, side))
     low = np.maximum(errors.value - noise, 0)
     # the estimate, itself biased upwards, plus the bootstrap spread without its bias
-    spread = quantile(errors.again, side) - errors.again.mean(axis=0)
+    spread = quantile(errors.replicates, side) - errors.replicates.mean(axis=0)
     high = errors.value + np.maximum(spread, 0)
-    if_calibrated = _errors(errors, chance, confidence, method, None)
-    return _errors(errors, (errors.value, low, high), confidence, method, if_calibrated)
+    if_calibrated = _as_result(errors, chance, confidence, method, None)
+    return _as_result(errors, (errors.value, low, high), confidence, method, if_calibrated)
 
 
-def _errors(
+def _as_result(
     errors: BinnedErrors,
     bounds: tuple[np.ndarray, np.ndarray, np.ndarray],
     confidence: float,

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from .._arrays import Array, like, to_numpy
+from .._arrays import like, to_numpy
 from .._errors import InputError
 from .._frames import same_rows
 from .._labels import as_labels, outcomes_by_class
@@ -19,13 +18,15 @@ from .._suggestions import check_choice
 from .._tables import first_names
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
+from ..distributions.ensemble import softmax_of
 from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic, fit_logistic
-from ._temperature import fit_temperature, logits_of, scaled
+from ._temperature import fit_temperature, logits_of
 
 Method = Literal["temperature", "platt", "beta", "isotonic"]
 METHODS = ("temperature", "platt", "beta", "isotonic")
 Members = Ensemble | MultiLabelEnsemble
+Map = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,11 @@ class Calibration:
     """A fitted recalibration. Call it on an ensemble to get the recalibrated one."""
 
     method: Method
-    maps: tuple[tuple[Callable[[np.ndarray], np.ndarray], ...], ...] | None
-    """The map of each label, for all members (one row) or for each of them (M rows)."""
-    temperature: Array | None
+    maps: tuple[Map, ...] | None
+    """The map of each label's probability."""
+    temperature: float | None
     """Of classes that exclude each other, instead of maps: softmax(log p / T). T > 1 if the model
-    is overconfident: one number, or one per member, (M,).
+    is overconfident.
     """
     log_loss: tuple[float, float]
     """Of the mean prediction on the fitting data, before and after, in bits."""
@@ -49,30 +50,21 @@ class Calibration:
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
         probs = _check(q).probs
-        n_maps = len(self.maps or np.atleast_1d(np.asarray(self.temperature)))
-        if n_maps not in (1, len(probs)):
-            raise ValueError(
-                f"`q` must have the {n_maps} members the maps were fitted for; got {len(probs)}"
-            )
         if self.maps is None:
-            new = scaled(probs, self.temperature)
+            new = softmax_of(logits_of(probs) / self.temperature)
         else:
             self._check_classes(q)
             p = to_numpy(probs).astype(float)
-            mapped = np.empty_like(p)
-            for m, member in enumerate(p):
-                for k, f in enumerate(self.maps[m % n_maps]):
-                    mapped[m, ..., k] = f(member[..., k])
+            mapped = np.stack([f(p[..., k]) for k, f in enumerate(self.maps)], axis=-1)
             if q.exclusive:
                 mapped /= mapped.sum(axis=-1, keepdims=True)
             new = like(mapped, probs)
         kind: Any = type(q)
-        options = {"weights": q.weights, "class_names": q.class_names, "member_axis": 0}
-        result: Members = kind(new, **options)
+        result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
         return with_ids(result, q.ids)
 
     def _check_classes(self, q: Members) -> None:
-        n = len((self.maps or ((),))[0])
+        n = len(self.maps or ())
         if q.n_classes != n:
             raise ValueError(
                 f"`q` must have the {n} classes the maps were fitted for; got {q.n_classes}"
@@ -84,9 +76,7 @@ class Calibration:
             )
 
 
-def fit_calibration(
-    q: Members, y_true: Any, *, method: Method = "temperature", per_member: bool = False
-) -> Calibration:
+def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") -> Calibration:
     r"""Fit a recalibration to the true classes.
 
     Temperature divides the logits by one number T, with a weak prior on ln T. Platt's σ(a + b ·
@@ -96,9 +86,9 @@ def fit_calibration(
     per label.
 
     All members share one map, fitted so that their *mean* has the highest likelihood (isotonic:
-    fitted to the mean), or each has its own with ``per_member``, which leaves the mean
-    underconfident where the members disagree for good reasons. Fit on data used neither for
-    training nor for evaluation.
+    fitted to the mean). To calibrate each member by itself, fit ensembles of one member; that
+    leaves the mean underconfident where the members disagree for good reasons. Fit on data used
+    neither for training nor for evaluation.
 
     Parameters
     ----------
@@ -107,8 +97,6 @@ def fit_calibration(
         True classes as names or positions (integers are names if all class names are integers), or
         0/1 for each label.
     method : {"temperature", "platt", "beta", "isotonic"}
-    per_member : bool
-        Fit each member separately.
 
     Returns
     -------
@@ -125,28 +113,29 @@ def fit_calibration(
     _check(q)
     (y_true,) = same_rows(q, y_true=y_true)
     names = q.class_names or tuple(map(str, range(q.n_classes)))
+    if not all(q.batch_shape):
+        raise ValueError("`y_true` must have at least one instance; got none")
     weights = None
     if q.weights is not None:
         weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
+    p = to_numpy(q.probs).astype(float).reshape(q.n_members, -1, q.n_classes)
 
-    def fit(fit_one: Callable[..., Any], x: Array, y: np.ndarray) -> list[Any]:
-        """One fit for all members, or one for each."""
-        if not len(y):
-            raise ValueError("`y_true` must have at least one instance; got none")
-        x = to_numpy(x).astype(float).reshape(q.n_members, len(y), -1)
-        if per_member:
-            return [fit_one(member[None], y, None) for member in x]
-        return [fit_one(x, y, weights)]
-
-    maps: Any = None
-    temperature: Any = None
+    maps = temperature = None
     if q.exclusive and method == "temperature":
         y = as_labels(y_true, "y_true", names, q.batch_shape)
-        values = fit(fit_temperature, logits_of(q.probs), y)
-        temperature = np.array(values) if per_member else values[0]
+        # Logits in the type of `q`, as they are when the temperature is applied.
+        z = to_numpy(logits_of(q.probs)).astype(float).reshape(p.shape)
+        temperature = fit_temperature(z, y, weights)
     else:
         outcomes = outcomes_by_class(y_true, names, q.batch_shape).astype(float)
-        maps = tuple(fit(partial(_fit_labels, method), q.probs, outcomes))
+        fitted = []
+        for k, y in enumerate(outcomes.T):
+            of_label = np.clip(p[..., k], 0, 1)
+            if method == "isotonic":
+                fitted.append(_fit_isotonic(of_label, y, weights))
+            else:
+                fitted.append(fit_logistic(of_label, y, method, members=weights))
+        maps = tuple(fitted)
     after = Calibration(method, maps, temperature, (0.0, 0.0), (0.0, 0.0))(q)
     return Calibration(
         method,
@@ -158,30 +147,20 @@ def fit_calibration(
     )
 
 
-def _fit_labels(
-    method: str, p: np.ndarray, y: np.ndarray, weights: np.ndarray | None
-) -> tuple[Callable[[np.ndarray], np.ndarray], ...]:
-    """A map of the probabilities (M, N, K) of each label."""
-    p = np.clip(p, 0, 1)
-    if method != "isotonic":
-        return tuple(
-            fit_logistic(p[..., k], y[:, k], method, members=weights) for k in range(y.shape[1])
-        )
-    maps = []
-    for k in range(y.shape[1]):
-        mean = p[..., k].mean(axis=0) if weights is None else (weights * p[..., k]).sum(axis=0)
-        fitted = fit_isotonic(mean, y[:, k])
-        least = 1 / (2 * (len(y) + 1))  # n outcomes alike do not make the next one certain
-        maps.append(IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least)))
-    return tuple(maps)
+def _fit_isotonic(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Map:
+    """A map of the mean of the members' probabilities (M, N) of one label."""
+    mean = p.mean(axis=0) if weights is None else (weights * p).sum(axis=0)
+    fitted = fit_isotonic(mean, y)
+    least = 1 / (2 * (len(y) + 1))  # n outcomes alike do not make the next one certain
+    return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
 
 
 def _check(q: Any) -> Members:
-    if not isinstance(q, Ensemble | MultiLabelEnsemble):
-        what = (
-            f"{type(q).__name__}, which has no members"
-            if isinstance(q, Distribution)
-            else f"{type(q).__name__}. Pass lw.Ensemble(probs)"
-        )
-        raise TypeError(f"`q` must be an Ensemble or a MultiLabelEnsemble; got {what}")
-    return q
+    if isinstance(q, Ensemble | MultiLabelEnsemble):
+        return q
+    advice = ". Pass lw.Ensemble(probs)"
+    if isinstance(q, Distribution):
+        advice = ", which has no members"
+    raise TypeError(
+        f"`q` must be an Ensemble or a MultiLabelEnsemble; got {type(q).__name__}{advice}"
+    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array
 from .._frames import same_rows
 from .._resampling import (
     Resampling,
@@ -147,7 +147,7 @@ def reliability_curves(
     binned = Binned(p, outcomes, [n_bins] * p.shape[1], adaptive)
     count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.outcomes), binned.sums(p)
     check_confidence(confidence)
-    code, _ = group_codes(None if groups is None else to_numpy(groups).reshape(-1), len(p))
+    code, _ = group_codes(groups, len(p))
     if code is None:
         low, high = binomial_interval(hits, count, confidence)
     else:

@@ -166,7 +166,7 @@ def read_votes(
         pair_bounds = 0.5 * np.append(of_each, apart.max())
     else:
         (groups,) = same_rows(q, groups=groups)
-        answers = _answers(votes, n, k, names)
+        answers = _answers_of_annotators(votes, n, k, names)
         total = np.sum(~np.isnan(answers[..., :1]), axis=0).astype(float)
         yes = np.nansum(answers, axis=0)
         answers = None if names is None else answers
@@ -177,14 +177,15 @@ def read_votes(
             f"`votes` must have at least 2 cases with 2 votes or more; got {int(keep.sum())} of "
             f"{n}. One vote cannot tell disagreement from error"
         )
-    code, _ = group_codes(None if groups is None else to_numpy(groups).reshape(-1), n)
+    code, _ = group_codes(groups, n)
     code = np.arange(n) if code is None else code
     values, code = np.unique(code[keep], return_inverse=True)
     if len(values) < 2:
         raise ValueError(
             "`groups` must name at least 2 groups; got 1, which says nothing about the spread"
         )
-    q = q if keep.all() else q[keep]
+    if not keep.all():
+        q = q[keep]
     return Votes(
         decompose(q, "squared", events=family),
         np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1),
@@ -212,15 +213,17 @@ def _chosen_classes(
     k, n = q.n_classes, q.batch_shape[0]
     class_names = q.class_names or tuple(map(str, range(k)))
     if annotators is None:
-        counts = _counts(columns_by_class(votes, class_names, "votes"), n, k)
+        counts = _vote_counts(columns_by_class(votes, class_names, "votes"), n, k)
         return counts @ inside, counts.sum(axis=1, keepdims=True), None
-    labels = _by_annotator(votes, class_names, n, annotators)
+    labels = _chosen_by_annotators(votes, class_names, n, annotators)
     voted = (labels >= 0).T[..., None]
     answers = np.where(voted, inside[labels.T], np.nan)
     return np.nansum(answers, axis=0), voted.sum(axis=0).astype(float), answers
 
 
-def _answers(votes: Any, n: int, k: int, annotators: Sequence[str] | None) -> np.ndarray:
+def _answers_of_annotators(
+    votes: Any, n: int, k: int, annotators: Sequence[str] | None
+) -> np.ndarray:
     """For labels that may occur together: 0 or 1 of each annotator, (A, N, K); NaN for cases
     without an answer.
     """
@@ -246,7 +249,7 @@ def _answers(votes: Any, n: int, k: int, annotators: Sequence[str] | None) -> np
     return np.where(missing, np.nan, answers)
 
 
-def _counts(votes: Any, n: int, k: int) -> np.ndarray:
+def _vote_counts(votes: Any, n: int, k: int) -> np.ndarray:
     counts = as_numpy(votes, "votes").astype(float)
     if counts.shape != (n, k):
         raise ValueError(
@@ -264,7 +267,7 @@ def _counts(votes: Any, n: int, k: int) -> np.ndarray:
     return counts
 
 
-def _by_annotator(
+def _chosen_by_annotators(
     votes: Any, class_names: Sequence[str], n: int, annotators: Sequence[str]
 ) -> np.ndarray:
     """Positions of the classes that were chosen, (N, A); −1 for none."""

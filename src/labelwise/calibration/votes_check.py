@@ -18,7 +18,7 @@ from .votes import Votes, read_votes
 from .votes_repair import apply_maps, fit_maps
 
 N_BINS = 3
-ENOUGH = 20
+MIN_DISAGREEMENTS = 20
 """Disagreements, claimed or observed, that a cell needs to be tested."""
 
 
@@ -47,15 +47,13 @@ class VoteCheck(Check):
     """Labels with too few disagreements, tested together as ``"other labels"``."""
 
     def __str__(self) -> str:
-        size = (
-            f"within {100 * self.within:.0f} %" if np.isfinite(self.within) else "within no bound"
-        )
+        size = "within no bound"
+        if np.isfinite(self.within):
+            size = f"within {100 * self.within:.0f} %"
         if self.ok:
-            verdict = (
-                "The votes do not contradict the claims"
-                if self.equivalent
-                else "No contradiction found, which may be for lack of votes"
-            )
+            verdict = "No contradiction found, which may be for lack of votes"
+            if self.equivalent:
+                verdict = "The votes do not contradict the claims"
             return f"{verdict} (p = {self.p_value:.3f}); they agree {size}."
         worst = max(
             self.claimed,
@@ -153,11 +151,11 @@ def check_votes(
     cells = _TestedCells(claims, test)
     gap = cells.mean_gaps(claims)
     replicates = _replicates(claims, test, fit, n_bootstrap, rng)
-    again = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
-    p_value = _p_value(gap, again)
+    replicated = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
+    p_value = _p_value(gap, replicated)
     k = len(cells.names)
     seen = cells.mean_observed
-    within = _within(gap[:k], again[:, :k], seen, confidence)
+    within = _smallest_tolerance(gap[:k], replicated[:, :k], seen, confidence)
     return VoteCheck(
         p_value >= 1 - confidence,
         p_value,
@@ -184,13 +182,13 @@ class _TestedCells:
         expected = self.cells.sums(np.minimum(1.0, test.n * claims))
         seen = self.cells.sums((self.observed > 0).astype(float))
         informative = np.maximum(expected, seen)  # (E, bins)
-        self.enough = informative.sum(axis=1) >= ENOUGH
-        self.rest = bool(informative[~self.enough].sum() >= ENOUGH)
-        self.bins = (informative >= ENOUGH) & self.enough[:, None]
+        self.enough = informative.sum(axis=1) >= MIN_DISAGREEMENTS
+        self.rest = bool(informative[~self.enough].sum() >= MIN_DISAGREEMENTS)
+        self.bins = (informative >= MIN_DISAGREEMENTS) & self.enough[:, None]
         if not self.enough.any() and not self.rest:
             raise ValueError(
-                f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
-                f"{informative.sum():.1f}. Collect more votes before testing"
+                f"`votes` must hold at least {MIN_DISAGREEMENTS} disagreements, claimed or "
+                f"observed; got {informative.sum():.1f}. Collect more votes before testing"
             )
         labels = np.array(test.class_names)
         self.names = [*labels[self.enough].tolist(), *["other labels"] * self.rest]
@@ -215,24 +213,26 @@ class _TestedCells:
         return self.sums(self.observed)[: len(self.names)] / len(self.observed)
 
 
-def _p_value(gap: np.ndarray, again: np.ndarray) -> float:
+def _p_value(gap: np.ndarray, replicated: np.ndarray) -> float:
     """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
     the observed ones.
     """
-    noise, bias = again - gap, again.mean(axis=0) - gap
+    noise, bias = replicated - gap, replicated.mean(axis=0) - gap
     se = np.sqrt((noise**2).mean(axis=0))
     # shares are at most 1, which biases fits near 1; that is no fault of the claims
     beyond = np.minimum(np.abs(gap), np.abs(gap - bias))
     statistic = np.max(beyond / np.where(se > 0, se, np.inf))
     # in units that leave the replicate itself out, as the gap is
-    others = ((noise**2).sum(axis=0) - noise**2) / (len(again) - 1)
+    others = ((noise**2).sum(axis=0) - noise**2) / (len(replicated) - 1)
     null = np.max(np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1)
-    return float((1 + np.sum(null >= statistic)) / (1 + len(again)))
+    return float((1 + np.sum(null >= statistic)) / (1 + len(replicated)))
 
 
-def _within(gap: np.ndarray, again: np.ndarray, seen: np.ndarray, confidence: float) -> float:
+def _smallest_tolerance(
+    gap: np.ndarray, replicated: np.ndarray, seen: np.ndarray, confidence: float
+) -> float:
     """The largest relative error of a label that the simultaneous intervals of the gaps allow."""
-    noise = again - gap
+    noise = replicated - gap
     se = np.sqrt((noise**2).mean(axis=0))
     largest = np.max(np.abs(noise) / np.where(se > 0, se, np.inf), axis=1)
     off = np.abs(gap) + float(np.quantile(largest, confidence)) * se

@@ -54,41 +54,12 @@ def case_bounds(part: int, read: Votes, *, of_sum: bool = False) -> tuple[Any, A
     return 0.0 * pair, pair * (differ / (fewest * (fewest - 1)))
 
 
-def added_cases(part: int, read: Votes) -> float:
-    """How many cases at either bound stand for what was not seen: one, and for epistemic statistics
-    one pair of votes of a case.
-
-    An extreme epistemic value takes two people who agree against θ̄. Of few votes that is a whole
-    case, of many it hardly matters.
-    """
-    return 2 / float(read.n.mean()) if part == 2 else 1.0
-
-
-def interval(
-    read: Votes,
-    part: int,
-    value: Any,
-    spread: tuple[Any, Any],
-    bounds: tuple[Any, Any],
-    size: tuple[int, int],
-    confidence: float,
-) -> tuple[Any, Any]:
-    """Of a mean of what was observed: ``spread`` is its standard error with the degrees of freedom,
-    ``bounds`` are those of one case, ``size`` the number of cases and of groups.
-    """
-    cases, groups = size
-    if part == 1:
-        return t_interval(value, *spread, confidence, (0.0, bounds[1]), groups)
-    added = added_cases(part, read)
-    return t_interval_with_extremes(value, *spread, confidence, bounds, cases, added)
-
-
 def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = False) -> Claim:
     """Means over the cases with intervals, of each event or of the sum over all.
 
     What was observed is bounded. Aleatoric: `t_interval`, in which groups are the units where
     nobody disagreed. Total and epistemic values are not alike where nobody chose a label, since θ̄
-    differs; `added_cases` at either bound stand for what was not seen.
+    differs; added cases at either bound stand for what was not seen.
     """
     claimed, observed = read.claimed[part], read.observed[part]
     jackknife = read.without_each_annotator
@@ -108,27 +79,39 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
         logs = np.log(positive[:, 0] / positive[:, 1])
         without = [jackknife[:, 1], jackknife[:, 0] - jackknife[:, 1], logs]
     of_observed, of_gap, of_ratio = (
-        standard_error(influence, read.code, read.n_groups, again)
-        for influence, again in zip((observed, claimed - observed, relative), without, strict=True)
+        standard_error(influence, read.code, read.n_groups, without_one)
+        for influence, without_one in zip(
+            (observed, claimed - observed, relative), without, strict=True
+        )
     )
-    lowest, highest = bounds = case_bounds(part, read, of_sum=of_sum)
-    size = len(observed), read.n_groups
-    low, high = interval(read, part, o, of_observed, bounds, size, confidence)
+    lowest, highest = case_bounds(part, read, of_sum=of_sum)
     if part == 1:
+        bounds, units = (0.0, highest), read.n_groups
+        low, high = t_interval(o, *of_observed, confidence, bounds, units)
         # The gap is the claim minus what was observed: the same scale, with the error of the gap.
-        nearest, farthest = interval(read, part, o, of_gap, bounds, size, confidence)
+        nearest, farthest = t_interval(o, *of_gap, confidence, bounds, units)
         gap_low, gap_high = c - farthest, c - nearest
     else:
+        n, added = len(observed), 1.0
+        if part == 2:
+            # An extreme epistemic value takes two people who agree against θ̄. Of few votes that
+            # is a whole case, of many it hardly matters.
+            added = 2 / float(read.n.mean())
+        low, high = t_interval_with_extremes(
+            o, *of_observed, confidence, (lowest, highest), n, added
+        )
         # A claim is at most the bound of a pair of votes.
         most = (read.pair_bounds[-1] if of_sum else read.pair_bounds[:-1]) - lowest
-        gap_low, gap_high = interval(read, part, c - o, of_gap, (-highest, most), size, confidence)
+        gap_low, gap_high = t_interval_with_extremes(
+            c - o, *of_gap, confidence, (-highest, most), n, added
+        )
     gap = Estimate(c - o, gap_low, gap_high, confidence, method)
-    se, freedom = of_ratio
+    se, df = of_ratio
     return Claim(
         c,
         Estimate(o, low, high, confidence, method),
         gap,
-        _ratio(c, o, gap, t_quantile(freedom, confidence) * se),
+        _ratio(c, o, gap, t_quantile(df, confidence) * se),
     )
 
 
@@ -166,5 +149,5 @@ def standard_error(
     if jackknife is not None:
         a = len(jackknife)
         parts.append((((jackknife - jackknife.mean(axis=0)) ** 2).sum(axis=0) * (a - 1) / a, a - 1))
-    variance, freedom = pooled_variance(parts)
-    return np.sqrt(variance), freedom
+    variance, df = pooled_variance(parts)
+    return np.sqrt(variance), df

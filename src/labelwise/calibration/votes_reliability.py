@@ -11,28 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._resampling import check_confidence
-from .._validation import check_positive
 from ..decomposition import PARTS
 from ..distributions import Distribution
 from ..events import Family
-from ._maps import IsotonicMap, fit_isotonic
-from .reliability import Binned
-from .votes import Votes, read_votes
-from .votes_intervals import Claim, case_bounds, interval, mean_claim, standard_error
-
-
-@dataclass(frozen=True, eq=False)
-class VoteCurve:
-    """Observed against claimed uncertainty about one label."""
-
-    claimed: np.ndarray
-    """Mean claim in each bin; bins have equal numbers of cases."""
-    observed: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    count: np.ndarray
-    isotonic: IsotonicMap
-    """The nondecreasing function of the claim that fits the votes best."""
+from .votes import read_votes
+from .votes_intervals import Claim, mean_claim
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +25,6 @@ class VotePart:
     labels: Claim
     summed: Claim | None
     """The sum over the labels; ``None`` for events that overlap."""
-    curves: dict[str, VoteCurve]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +64,6 @@ def vote_reliability(
     events: Family | None = None,
     annotators: Sequence[str] | None = None,
     groups: Any = None,
-    n_bins: int = 10,
     confidence: float = 0.95,
 ) -> VoteReliability:
     r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
@@ -113,8 +94,6 @@ def vote_reliability(
         at least three).
     groups : array (N,), optional
         Group of each case (patient); defaults to one group per case.
-    n_bins : int
-        Number of bins of the curves.
     confidence : float
         Level of the intervals: cluster-robust, with Student's t, within the bounds of what two
         votes can show. Where nobody disagreed, they allow for as much as could have been missed.
@@ -133,47 +112,12 @@ def vote_reliability(
     0.991 (95 % interval 0.941 to 1.045)
     """  # noqa: E501
     check_confidence(confidence)
-    check_positive(n_bins, "n_bins")
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     parts = []
     for part in range(len(PARTS)):
-        claimed, observed = read.claimed[part], read.observed[part]
-        binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
         summed = None
         if read.u.structure != "overlapping":
             summed = mean_claim(read, part, confidence, of_sum=True)
-        parts.append(
-            VotePart(
-                mean_claim(read, part, confidence),
-                summed,
-                _curves(read, binned, part, confidence),
-            )
-        )
+        parts.append(VotePart(mean_claim(read, part, confidence), summed))
     left_out = int(np.sum(~read.keep))
     return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), left_out)
-
-
-def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[str, VoteCurve]:
-    """The curve of each label; the units of its intervals are the groups in a bin, as those of
-    `mean_claim` are all groups.
-    """
-    curves = {}
-    for k, name in enumerate(read.class_names):
-        bounds = tuple(x[k] for x in case_bounds(part, read))
-        points = []
-        for b in np.unique(binned.bin[:, k]):
-            here = binned.bin[:, k] == b
-            observed = binned.outcomes[here, k]
-            groups, code = np.unique(read.code[here], return_inverse=True)
-            low, high = bounds  # one group says nothing about the spread
-            if len(groups) > 1:
-                se, _ = standard_error(observed, code, len(groups), None)
-                spread = se, len(groups) - 1
-                size = len(observed), len(groups)
-                low, high = interval(read, part, observed.mean(), spread, bounds, size, confidence)
-            claimed = binned.forecast[here, k]
-            points.append((claimed.mean(), observed.mean(), low, high, len(observed)))
-        claims, means, lows, highs, counts = map(np.array, zip(*points, strict=True))
-        isotonic = fit_isotonic(binned.forecast[:, k], binned.outcomes[:, k])
-        curves[name] = VoteCurve(claims, means, lows, highs, counts, isotonic)
-    return curves

@@ -17,9 +17,9 @@ from .votes import Votes, claimed_share, read_votes
 
 Map = Callable[[np.ndarray], np.ndarray]
 
-FEW = 50
+MIN_DISPUTED_CASES = 50
 """Labels with fewer cases on which people disagree share their maps with all labels."""
-LEAST = 1e-12
+MIN_TOTAL = 1e-12
 """Repaired totals below it say nothing about the share."""
 
 
@@ -122,7 +122,7 @@ def fit_vote_calibration(
     """  # noqa: E501
     read = read_votes(q, votes, events=events, annotators=annotators)
     means, shares = fit_maps(read)
-    few = read.disputed < FEW
+    few = read.disputed < MIN_DISPUTED_CASES
     return VoteCalibration(
         means,
         shares,
@@ -138,7 +138,7 @@ def fit_maps(
     read: Votes, weights: np.ndarray | None = None
 ) -> tuple[tuple[Map, ...], tuple[Map, ...]]:
     """Maps of the means and of the shares; ``weights`` (N,) are those of the cases. Labels with
-    fewer than `FEW` disagreements use pooled maps.
+    fewer than `MIN_DISPUTED_CASES` disagreements use pooled maps.
     """
     w = np.ones((len(read.n), 1)) if weights is None else weights[:, None]
     share = claimed_share(read.u)
@@ -147,8 +147,8 @@ def fit_maps(
         x = read.mean[:, labels].ravel()
         each = np.broadcast_to(w, read.mean[:, labels].shape).ravel()
         mean_map = fit_isotonic(x, read.share[:, labels].ravel(), each)
-        total = _total(mean_map(x))
-        known = total > LEAST
+        total = _entropy_of_mean(mean_map(x))
+        known = total > MIN_TOTAL
         if not np.any(each[known] > 0):
             return mean_map, np.ones_like
         target = read.observed[1][:, labels].ravel() / np.where(known, total, 1)
@@ -156,7 +156,7 @@ def fit_maps(
         of_share = np.where(known, each * total, 0)
         return mean_map, fit_isotonic(share[:, labels].ravel(), target, of_share)
 
-    few = read.disputed < FEW
+    few = read.disputed < MIN_DISPUTED_CASES
     pooled = fit_both(slice(None)) if few.any() else None
     pairs = []
     for k in range(len(few)):
@@ -170,11 +170,11 @@ def apply_maps(
 ) -> np.ndarray:
     """Repaired TU, AU and EU of the cases with this θ̄ and these claims, (3, N, E)."""
     share = claimed_share(u)
-    total = np.stack([_total(f(mean[..., k])) for k, f in enumerate(means)], axis=-1)
+    total = np.stack([_entropy_of_mean(f(mean[..., k])) for k, f in enumerate(means)], axis=-1)
     part = np.clip(np.stack([f(share[..., k]) for k, f in enumerate(shares)], axis=-1), 0, 1)
     return np.stack([total, part * total, (1 - part) * total])
 
 
-def _total(mean: np.ndarray) -> np.ndarray:
+def _entropy_of_mean(mean: np.ndarray) -> np.ndarray:
     mean = np.clip(mean, 0, 1)
     return np.asarray(mean * (1 - mean))

@@ -84,10 +84,10 @@ def score_votes(
     seen = read.observed[1]
     each = (claims - seen) ** 2
     score = each.mean(axis=0)
-    se, freedom = standard_error(each, read.code, read.n_groups, None)
+    se, df = standard_error(each, read.code, read.n_groups, None)
     _, most = case_bounds(1, read)
     worst = np.maximum(most - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
-    low, high = t_interval_with_extremes(score, se, freedom, confidence, (0.0, worst), len(each))
+    low, high = t_interval_with_extremes(score, se, df, confidence, (0.0, worst), len(each))
     best = np.stack([fit_isotonic(c, o)(c) for c, o in zip(claims.T, seen.T, strict=True)], axis=-1)
     fitted, constant = ((seen - best) ** 2).mean(axis=0), seen.var(axis=0)
     estimate = Estimate(score, low, high, confidence, f"{read.n_groups} groups")

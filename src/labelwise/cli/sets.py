@@ -40,7 +40,7 @@ def command() -> None:
     help="Guaranteed probability that the set holds the true class.",
 )
 @click.option(
-    "--per",
+    "--guarantee",
     type=Choice(["class", "marginal"]),
     default="class",
     help="For each class, or for all cases.",
@@ -86,7 +86,7 @@ def fit(
     predictions: Given,
     output: Path,
     events_file: Path | None,
-    per: str,
+    guarantee: str,
     ordinal: bool,
     coverage_unit: str | None,
     **options: Any,
@@ -116,9 +116,9 @@ def fit(
         fitted = fit_sets(
             loaded,
             loaded.y_true,
-            per=per if events_file is None else read_events(events_file),
+            guarantee=guarantee if events_file is None else read_events(events_file),
             groups=loaded.groups,
-            cover=coverage_unit or "case",
+            coverage_unit=coverage_unit or "case",
             shape=cuts(loaded.class_names or loaded.n_classes) if ordinal else None,
             **options,
         )

@@ -5,11 +5,11 @@ also for clustered data (Obuchowski 1997).
 from __future__ import annotations
 
 from math import inf, nan, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._resampling import Estimate, group_codes, t_interval
+from .._resampling import Estimate, group_codes, pooled_variance, t_interval
 
 
 def placements(
@@ -34,7 +34,7 @@ class Spread(NamedTuple):
     """Of an AUROC: its variance, degrees of freedom, and the number of independent pairs."""
 
     variance: float
-    freedom: float
+    df: float
     pairs: int
 
 
@@ -46,30 +46,31 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Sp
     if groups is None:
         if min(n_in, n_out) < 2:
             return Spread(nan, 1, 1)
-        sides = [(float(v.var(ddof=1) / len(v)), len(v)) for v in (v_in, v_out)]
-        return Spread(sides[0][0] + sides[1][0], _freedom(sides), min(n_in, n_out))
+        variances = (v_in.var(ddof=1) / n_in, v_out.var(ddof=1) / n_out)
+        variance, df = _pooled(variances, (n_in - 1, n_out - 1))
+        return Spread(variance, df, min(n_in, n_out))
     code, n_groups = group_codes(groups, n_in + n_out)
-    sums = [
-        np.bincount(c, v - v.mean(), minlength=n_groups) / len(v)
-        for c, v in ((code[:n_in], v_in), (code[n_in:], v_out))
-    ]  # of each group, "in" and "out"
-    present = [len(np.unique(c)) for c in (code[:n_in], code[n_in:])]
-    pairs = max(1, min(*present, n_groups // 2))
+    sums, present = [], []  # of the groups on each side
+    for codes, v in ((code[:n_in], v_in), (code[n_in:], v_out)):
+        sums.append(np.bincount(codes, v - v.mean(), minlength=n_groups) / len(v))
+        present.append(len(np.unique(codes)))
+    g_in, g_out = present
+    pairs = max(1, min(g_in, g_out, n_groups // 2))
     if min(present) < 2:
         return Spread(nan, 1, pairs)
-    sides = [(g / (g - 1) * float(s @ s), g) for g, s in zip(present, sums, strict=True)]
-    variance = sides[0][0] + sides[1][0] + 2 * n_groups / (n_groups - 1) * float(sums[0] @ sums[1])
-    return Spread(max(0.0, variance), min(_freedom(sides), n_groups - 1), pairs)
+    variances = g_in / (g_in - 1) * sums[0] @ sums[0], g_out / (g_out - 1) * sums[1] @ sums[1]
+    variance, df = _pooled(variances, (g_in - 1, g_out - 1))
+    # Groups on both sides make the sides depend on each other.
+    variance += 2 * n_groups / (n_groups - 1) * float(sums[0] @ sums[1])
+    return Spread(max(0.0, variance), min(df, n_groups - 1), pairs)
 
 
-def _freedom(sides: list[tuple[float, int]]) -> float:
-    """Degrees of freedom of a sum of variances, each from so many values."""
-    spread = sum(variance**2 / (n - 1) for variance, n in sides)
-    return (
-        sum(variance for variance, _ in sides) ** 2 / spread
-        if spread > 0
-        else sum(n - 1 for _, n in sides)
-    )
+def _pooled(variances: tuple[Any, Any], dfs: tuple[int, int]) -> tuple[float, float]:
+    """The sum of two variances and its degrees of freedom; all of them if it is 0."""
+    variance, df = pooled_variance(list(zip(variances, dfs, strict=True)))
+    if variance == 0:
+        return 0.0, sum(dfs)
+    return float(variance), float(df)
 
 
 def interval(auroc: float, spread: Spread, confidence: float) -> Estimate:
@@ -79,7 +80,7 @@ def interval(auroc: float, spread: Spread, confidence: float) -> Estimate:
     probability that all are in the right order is AUROC^pairs.
     """
     low, high = t_interval(
-        auroc, sqrt(spread.variance), spread.freedom, confidence, (0.0, 1.0), spread.pairs
+        auroc, sqrt(spread.variance), spread.df, confidence, (0.0, 1.0), spread.pairs
     )
     method = "exact for independent pairs" if auroc in (0.0, 1.0) else "DeLong"
     return Estimate(auroc, float(low), float(high), confidence, method)
@@ -96,8 +97,8 @@ def difference_interval(
         return Estimate(0.0, 0.0, 0.0, confidence, "DeLong"), 1.0
     if not se > 0:  # the standard error is 0 or undefined
         return Estimate(difference, confidence=confidence), nan
-    low, high = t_interval(difference, se, spread.freedom, confidence, (-inf, inf), spread.pairs)
-    p_value = 2 * float(stdtr(spread.freedom, -abs(difference) / se))
+    low, high = t_interval(difference, se, spread.df, confidence, (-inf, inf), spread.pairs)
+    p_value = 2 * float(stdtr(spread.df, -abs(difference) / se))
     return Estimate(
         difference, max(-1.0, float(low)), min(1.0, float(high)), confidence, "DeLong"
     ), p_value

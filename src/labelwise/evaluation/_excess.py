@@ -61,25 +61,28 @@ def mean_excess(
     _, units = group_codes(groups, len(difference))
     if units < 2:
         return Estimate(float(difference.mean()), nan, nan, confidence, "none")
-    plain = clustered_mean(difference, groups, confidence=confidence)
+    by_t = clustered_mean(difference, groups, confidence=confidence)
     t = float(t_quantile(units - 1, confidence))
     se = float(difference.std(ddof=1)) / sqrt(len(difference))  # as if the cases were independent
     n = float(len(difference))
     if groups is not None:  # the number of independent cases that would say as much
-        se_of_groups = (float(plain.high) - float(plain.low)) / (2 * t)
-        varies = se > rounding
-        n = (
-            n / max((se_of_groups / se) ** 2, 1) if varies else units
-        )  # where nothing varies, nobody knows, and each group counts once
+        se_of_groups = (float(by_t.high) - float(by_t.low)) / (2 * t)
+        if se > rounding:
+            n /= max((se_of_groups / se) ** 2, 1)
+        else:
+            n = units  # where nothing varies, nobody knows, and each group counts once
         se = max(se, se_of_groups)
     mean = float(difference.mean())
-    reaches = (float(outcome.mean()) - bounds[0], bounds[1] - float(outcome.mean()))
-    down, up = (0.0 if reach <= rounding else _wilson(n, n * se**2, t, reach) for reach in reaches)
-    low, high = min(float(plain.low), mean - down), max(float(plain.high), mean + up)
-    return Estimate(mean, low, high, confidence, f"{plain.method}; Wilson for bounded numbers")
+    middle = float(outcome.mean())
+    low, high = float(by_t.low), float(by_t.high)
+    if middle - bounds[0] > rounding:
+        low = min(low, mean - _wilson_distance(n, n * se**2, t, middle - bounds[0]))
+    if bounds[1] - middle > rounding:
+        high = max(high, mean + _wilson_distance(n, n * se**2, t, bounds[1] - middle))
+    return Estimate(mean, low, high, confidence, f"{by_t.method}; Wilson for bounded numbers")
 
 
-def _wilson(n: float, variance: float, t: float, reach: float) -> float:
+def _wilson_distance(n: float, variance: float, t: float, reach: float) -> float:
     """The distance δ of the docstring above: the positive root of a quadratic equation; ``reach``
     is R.
     """

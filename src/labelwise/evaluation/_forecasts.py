@@ -1,5 +1,5 @@
-"""Mean probabilities and what happened, validated: what proper scores and calibration are computed
-from.
+"""Mean probabilities and what happened, validated: what proper scores, calibration and prediction
+sets are computed from.
 """
 
 from __future__ import annotations
@@ -13,43 +13,60 @@ from .._frames import library_of_frame, same_rows
 from .._labels import as_numpy, outcomes_by_class
 from ..distributions import Distribution
 from ..distributions.named_predictions import read_names
+from ..io import Predictions
+
+
+def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool | None]:
+    """Mean probabilities (..., K) in double precision, the class names if any, and whether the
+    classes exclude each other (``None``: of an array, which does not say).
+    """
+    if isinstance(q, Predictions):
+        blocks = [as_numpy(block.distribution().mean(), name) for _, block in q.blocks()]
+        p = np.concatenate([np.empty((0, q.n_classes)), *blocks])
+        return p, q.class_names, not q.multilabel
+    if isinstance(q, Distribution):
+        return as_numpy(q.mean(), name).astype(float), q.class_names, q.exclusive
+    names = None
+    if library_of_frame(q) is not None:
+        q, _, _, names, _, _ = read_names(q, name, None, members=False)
+    p = as_numpy(q, name).astype(float)
+    if p.ndim < 2:
+        raise ValueError(
+            f"`{name}` must be a distribution or mean probabilities (N, K); got shape {p.shape}"
+        )
+    if p.size and (p.min() < 0 or p.max() > 1 + 1e-3):
+        raise ValueError(
+            f"`{name}` must hold probabilities between 0 and 1; values range from {p.min():.4g} to "
+            f"{p.max():.4g}"
+        )
+    return p, names, None
+
+
+def check_sums(p: np.ndarray, name: str) -> None:
+    """Refuse rows of an array that are not those of one class per instance."""
+    sums = p.sum(axis=-1)
+    if p.size and not np.allclose(sums, 1, atol=1e-2):
+        raise ValueError(
+            f"`{name}` must sum to 1 over the classes where one class per instance is true; sums "
+            f"range from {sums.min():.4g} to {sums.max():.4g}. For labels that may occur "
+            f"together, pass lw.MultiLabelEnsemble({name}[None])"
+        )
 
 
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
     """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the
     classes happens.
     """
-    distribution = isinstance(q, Distribution)
     (y_true,) = same_rows(q, y_true=y_true)
-    names = q.class_names if distribution else None
-    if library_of_frame(q) is not None:
-        q, _, _, names, _, _ = read_names(q, "q", None, members=False)
-    p = as_numpy(q.mean() if distribution else q, "q").astype(float)
-    if p.ndim < 2:
-        raise ValueError(
-            f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}"
-        )
+    p, names, exclusive = mean_probabilities(q, "q")
     if not p.size:
         raise ValueError("`q` must have at least one instance")
-    if p.min() < 0 or p.max() > 1 + 1e-3:
-        raise ValueError(
-            f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to "
-            f"{p.max():.4g}"
-        )
-    class_names = names or tuple(str(k) for k in range(p.shape[-1]))
+    class_names = names or tuple(map(str, range(p.shape[-1])))
     happened = outcomes_by_class(y_true, class_names, p.shape[:-1])
-    single = to_numpy(y_true).ndim < p.ndim
-    p = p.reshape(-1, p.shape[-1])
-    if isinstance(q, Distribution) and not q.exclusive:
-        return np.minimum(p, 1.0), happened, class_names, False
-    sums = p.sum(axis=1)
-    exclusive = bool(np.allclose(sums, 1, atol=1e-2))
-    one_hot = bool(np.all(happened.sum(axis=1) == 1))
-    if (single or one_hot) and not exclusive:
-        raise ValueError(
-            "`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums "
-            f"range from {sums.min():.4g} to "
-            f"{sums.max():.4g}. For labels that may occur together, pass "
-            "lw.MultiLabelEnsemble(q[None])"
-        )
-    return np.minimum(p, 1.0), happened, class_names, exclusive and one_hot
+    one_class = to_numpy(y_true).ndim < p.ndim or bool(np.all(happened.sum(axis=1) == 1))
+    p = np.minimum(p.reshape(happened.shape), 1.0)
+    if exclusive is False:
+        return p, happened, class_names, False
+    if one_class:
+        check_sums(p, "q")
+    return p, happened, class_names, one_class

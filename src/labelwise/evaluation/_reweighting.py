@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
 from ..decomposition import Uncertainty, numpy_law
 from ..distributions import Distribution
 
@@ -39,33 +38,30 @@ def count_members(q: Any, needed: int) -> int:
     return q.n_members
 
 
-def flat(u: Uncertainty) -> np.ndarray:
-    """Aleatoric and epistemic uncertainty as (2, N, K + 1); the last column is the sum over the
+def with_sums(aleatoric: np.ndarray, epistemic: np.ndarray) -> np.ndarray:
+    """TU, AU and EU of each label (N, K) as (3, N, K + 1); the last column is the sum over the
     labels.
     """
-    parts = [
-        to_numpy(x).astype(float).reshape(-1, len(u.class_names))
-        for x in (u.aleatoric, u.epistemic)
-    ]
-    return np.stack([np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1) for x in parts])
+    parts = np.stack([aleatoric + epistemic, aleatoric, epistemic])
+    return np.concatenate([parts, parts.sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def reweighted(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[np.ndarray]:
-    r"""Aleatoric and epistemic uncertainty (2, N, K + 1) under each row of member ``weights``.
+def reweighted(
+    q: Any, u: Uncertainty, weights: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    r"""Aleatoric and epistemic uncertainty, (N, K) each, under each row of member ``weights``.
 
     With the full ensemble's mean as reference, :math:`\mathrm{EU}_w = \sum_m w_m D(\theta_m \Vert
     \bar\theta) - D(\bar\theta_w \Vert
     \bar\theta)`: the difference of two small numbers, not of two large ones, and 0 when the members agree.
     """  # noqa: E501
     law = numpy_law(q, u.events)
-    k = len(u.class_names)
+    shape = (-1, len(u.class_names))
     mt, mc = law.mean
     own = u.loss.entropy(law.t, law.c)
     away = u.loss.divergence(law.t, mt, law.c, mc, law.deviation)
     for w in weights:
-        t, c, d, aleatoric, first = (
-            np.tensordot(w, x, 1) for x in (law.t, law.c, law.deviation, own, away)
-        )
-        epistemic = np.maximum(first - u.loss.divergence(t, mt, c, mc, d), 0)
-        x = np.stack([aleatoric, epistemic]).reshape(2, -1, k)
-        yield np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1)
+        t, c, d = (np.tensordot(w, x, 1) for x in (law.t, law.c, law.deviation))
+        aleatoric = np.tensordot(w, own, 1)
+        epistemic = np.tensordot(w, away, 1) - u.loss.divergence(t, mt, c, mc, d)
+        yield aleatoric.reshape(shape), np.maximum(epistemic, 0).reshape(shape)

@@ -82,7 +82,9 @@ class ByClass:
         """The default ranking rule: ``"own"`` if ``y_true`` was given, else ``"likely"`` if
         ``mean`` was, else ``"ratio"``.
         """
-        return "own" if self.own is not None else "likely" if self.likely is not None else "ratio"
+        if self.own is not None:
+            return "own"
+        return "ratio" if self.likely is None else "likely"
 
     @property
     def ranking(self) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ class ByClass:
         ``"everywhere"`` does. The ratio is a share, not an amount: a class with almost no
         uncertainty can rank first.
         """
-        value = self._by_rule(self.rule if rule is None else rule)
+        value = self._by_rule(rule or self.rule)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
 
@@ -113,24 +115,22 @@ class ByClass:
                 "which classes are disputed most needs intervals: pass `n_bootstrap` to by_class, "
                 "such as n_bootstrap=1000"
             )
-        rule = self.rule if rule is None else rule
+        rule = rule or self.rule
         names = self.rank(rule)
         found = self.together[rule]
         below = found.high < np.max(found.low, initial=0.0, where=~np.isnan(found.low))
-        excluded = {
-            name for name, is_below in zip(self.class_names, below, strict=True) if is_below
-        }
+        excluded = np.asarray(self.class_names)[below].tolist()
         return tuple(name for name in names if name not in excluded)
 
     def _by_rule(self, rule: str) -> np.ndarray:
         check_choice(rule, "rule", RULES)
-        found = getattr(self, rule)
-        if found is None:
-            raise ValueError(
-                f"rule {rule!r} needs `{'y_true' if rule == 'own' else 'mean'}`: pass it to "
-                "by_class"
-            )
-        return np.asarray(found.value if rule == "ratio" else found.epistemic.value)
+        if rule == "ratio":
+            return np.asarray(self.ratio.value)
+        means = getattr(self, rule)
+        if means is None:
+            needed = "y_true" if rule == "own" else "mean"
+            raise ValueError(f"rule {rule!r} needs `{needed}`: pass it to by_class")
+        return np.asarray(means.epistemic.value)
 
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
@@ -201,48 +201,41 @@ def by_class(
     """  # noqa: E501
     if not hasattr(u, "epistemic"):
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
-    values = {part: as_numpy(getattr(u, part), part).astype(float) for part in PARTS}
     y_true, mean, groups = same_rows(u, y_true=y_true, mean=mean, groups=groups)
-    shape, k = values["total"].shape[:-1], len(u.class_names)
-    values = {measure: x.reshape(-1, k) for measure, x in values.items()}
+    shape, k = u.total.shape[:-1], len(u.class_names)
+    values = {part: as_numpy(getattr(u, part), part).reshape(-1, k) for part in PARTS}
     n = len(values["total"])
     if n == 0:
         raise ValueError(f"`u` must have at least one instance; got shape {(*shape, k)}")
-    outcomes = None if y_true is None else outcomes_by_class(y_true, u.class_names, shape)
     weights: dict[str, np.ndarray] = {"everywhere": np.ones((n, k))}
-    if outcomes is not None:
-        weights["own"] = outcomes.astype(float)
+    counts = None
+    if y_true is not None:
+        outcomes = outcomes_by_class(y_true, u.class_names, shape)
+        weights["own"], counts = outcomes.astype(float), outcomes.sum(axis=0)
     if mean is not None:
         weights["likely"] = _probabilities(
             columns_by_class(mean, u.class_names, "mean"), (*shape, k)
         ).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
-    parts = np.stack(
-        [
-            np.stack([w, *(w * values[measure] for measure in PARTS)], axis=1)
-            for w in weights.values()
-        ],
-        axis=1,
-    )
+    measures = np.stack([np.ones((n, k)), *values.values()], axis=1)
+    parts = np.stack(list(weights.values()), axis=1)[:, :, None] * measures[:, None]
     resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
     sums = parts.sum(axis=0)
-    replicates = None
-    if resampling.wanted:
-        replicates = resampling.sums(parts)
+    replicates = resampling.sums(parts) if resampling.wanted else None
 
     def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
         value = _ratio(sums[w, top], sums[w, bottom])
         if replicates is None:
             return Estimate(value, confidence=confidence)
-        again = _ratio(replicates[:, w, top], replicates[:, w, bottom])
+        drawn = _ratio(replicates[:, w, top], replicates[:, w, bottom])
         units = _effective_number(resampling.group_sums(parts[:, w, bottom]))
-        highest = (
-            np.fmax(u.maximum, value) if bottom == 0 else 1.0
-        )  # a corrected mean may exceed the maximum
+        highest = 1.0
+        if bottom == 0:
+            highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
         if together:
-            return _simultaneous(value, again, units, highest, confidence)
-        return resampling.estimate(value, again, (0.0, highest), units)
+            return _simultaneous(value, drawn, units, highest, confidence)
+        return resampling.estimate(value, drawn, (0.0, highest), units)
 
     means = {
         name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
@@ -259,15 +252,15 @@ def by_class(
         own=means.get("own"),
         likely=means.get("likely"),
         ratio=estimate(0, 3, 1),
-        counts=None if outcomes is None else outcomes.sum(axis=0),
+        counts=counts,
         together=together,
     )
 
 
 def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """top / bottom; NaN where bottom is 0."""
-    there = bottom > 0
-    return np.where(there, top / np.where(there, bottom, 1), np.nan)
+    defined = bottom > 0
+    return np.where(defined, top / np.where(defined, bottom, 1), np.nan)
 
 
 def _effective_number(weights: np.ndarray) -> np.ndarray:
@@ -285,8 +278,8 @@ def _simultaneous(
     Bonferroni loses little here, since classes have different instances, and lets each class have
     the t quantile of its own units.
     """
-    some = np.isfinite(value) & (units > 1)
-    family = int(some.sum())
+    has_interval = np.isfinite(value) & (units > 1)
+    family = int(has_interval.sum())
     level = 1 - (1 - confidence) / max(family, 1)
     ends = t_interval(
         value,
@@ -296,7 +289,7 @@ def _simultaneous(
         (0.0, highest),
         units,
     )
-    low, high = (np.where(some, end, np.nan) for end in ends)
+    low, high = np.where(has_interval, ends, np.nan)
     return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
 
 

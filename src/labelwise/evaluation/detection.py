@@ -20,8 +20,6 @@ from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
 from .ranking import tie_share
 
-NUMBERS = ("auroc", "aupr", "fpr95")
-
 
 @dataclass(frozen=True, eq=False)
 class DetectionScores:
@@ -37,8 +35,6 @@ class DetectionScores:
     """Average precision with "out" as the positive class; the share of "out" at chance level."""
     fpr95: Estimate
     """Share of "in" flagged at the threshold that detects at least 95 % of "out"."""
-    auroc_bootstrap: Estimate | None
-    """AUROC with a bootstrap interval."""
     n_in: int
     n_out: int
     tie_share: float
@@ -54,7 +50,6 @@ class DetectionComparison:
     auroc: Estimate
     aupr: Estimate
     fpr95: Estimate
-    auroc_bootstrap: Estimate | None
     p_value: float
     """Two-sided p-value of equal AUROC (DeLong's test)."""
 
@@ -86,7 +81,7 @@ class _Ranking:
         return placements(*self.curves(), self.order, self.last, self.n_in)
 
     def numbers(self, counts: np.ndarray | None = None) -> np.ndarray:
-        """The `NUMBERS`, (..., 3), of instances weighted by ``counts``."""
+        """AUROC, AUPR and FPR at 95 % TPR, (..., 3), of instances weighted by ``counts``."""
         tp, fp = self.curves(counts)
         p, n = tp[..., -1:], fp[..., -1:]
         dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
@@ -101,7 +96,9 @@ class _Ranking:
         return np.where(empty, np.nan, np.concatenate(numbers, axis=-1))
 
 
-def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarray | None:
+def _groups_of_both_sides(
+    groups_in: Any, groups_out: Any, n_in: int, n_out: int
+) -> np.ndarray | None:
     """Groups of all instances, "in" first; equal names on both sides are one group."""
     if groups_in is None and groups_out is None:
         return None
@@ -149,7 +146,7 @@ def detection_scores(
     groups_in, groups_out : array (N,), (L,), optional
         Group of each instance (patient), named alike on both sides; used by all intervals.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) every number has a bootstrap interval;
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) AUPR and FPR have bootstrap intervals;
         ``rng`` is their random seed or generator. The AUROC always has DeLong's interval.
 
     Returns
@@ -165,13 +162,13 @@ def detection_scores(
     score_in, groups_in = same_rows(score_in=score_in, groups_in=groups_in)
     score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
     ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
-    groups = _groups(groups_in, groups_out, ranking.n_in, ranking.n_out)
+    groups = _groups_of_both_sides(groups_in, groups_out, ranking.n_in, ranking.n_out)
     check_confidence(confidence)
     values = ranking.numbers()
     spread = delong(*ranking.placements(), groups)
     return DetectionScores(
         auroc=interval(float(values[0]), spread, confidence),
-        **_with_bootstrap(values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng),
+        **_with_bootstrap(values, [ranking], groups, spread.df, n_bootstrap, confidence, rng),
         n_in=ranking.n_in,
         n_out=ranking.n_out,
         tie_share=ranking.tie_share,
@@ -219,14 +216,14 @@ def compare_detection(
         same_length(as_scores(b_in, "b_in"), "b_in", len(a[0]), "a_in"),
         same_length(as_scores(b_out, "b_out"), "b_out", len(a[1]), "a_out"),
     )
-    groups = _groups(groups_in, groups_out, len(a[0]), len(a[1]))
+    groups = _groups_of_both_sides(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
     rankings = [_Ranking(*a), _Ranking(*b)]
     values = rankings[0].numbers() - rankings[1].numbers()
     (in_a, out_a), (in_b, out_b) = (ranking.placements() for ranking in rankings)
     spread = delong(in_a - in_b, out_a - out_b, groups)
     auroc, p_value = difference_interval(float(values[0]), spread, confidence)
-    others = _with_bootstrap(values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng)
+    others = _with_bootstrap(values, rankings, groups, spread.df, n_bootstrap, confidence, rng)
     return DetectionComparison(auroc=auroc, **others, p_value=p_value)
 
 
@@ -234,36 +231,36 @@ def _with_bootstrap(
     values: np.ndarray,
     rankings: list[_Ranking],
     groups: np.ndarray | None,
-    freedom: float,
+    df: float,
     n_bootstrap: int,
     confidence: float,
     rng: Any,
-) -> dict[str, Any]:
-    """Each of the `NUMBERS` (or the difference between two rankings) but the AUROC with its
-    bootstrap interval, and ``auroc_bootstrap``.
+) -> dict[str, Estimate]:
+    """AUPR and FPR at 95 % TPR (or their differences between two rankings) with bootstrap
+    intervals.
 
     Whether there are few groups is decided by the degrees of freedom of the AUROC.
     """
-    names = ("auroc_bootstrap", *NUMBERS[1:])
+    _, aupr, fpr95 = values.tolist()
     if check_replicates(n_bootstrap) == 0:
-        plain = [Estimate(float(value), confidence=confidence) for value in values]
-        return dict(zip(names, [None, *plain[1:]], strict=True))
+        plain = Estimate(aupr, confidence=confidence), Estimate(fpr95, confidence=confidence)
+        return {"aupr": plain[0], "fpr95": plain[1]}
     n_in, n_out = rankings[0].n_in, rankings[0].n_out
     rng = as_rng(rng)
     if groups is None:  # resample each side at its own size
         sides = [Resampling(n, None, n_bootstrap, confidence, rng) for n in (n_in, n_out)]
-        draws = zip(*(side.counts(n_in + n_out) for side in sides), strict=True)
     else:
         sides = [Resampling(n_in + n_out, groups, n_bootstrap, confidence, rng)]
-        draws = zip(sides[0].counts(), strict=True)
     replicates = []
-    for drawn in draws:
+    for drawn in zip(*(side.counts(n_in + n_out) for side in sides), strict=True):
         counts = np.concatenate(drawn, axis=1)
-        numbers = [ranking.numbers(counts) for ranking in rankings]
-        replicates.append(numbers[0] if len(numbers) == 1 else numbers[0] - numbers[1])
-    bounds = (0.0, 1.0) if len(rankings) == 1 else (-1.0, 1.0)
-    columns = zip(names, values, np.concatenate(replicates).T, strict=True)
+        replicate = rankings[0].numbers(counts)
+        if len(rankings) == 2:
+            replicate = replicate - rankings[1].numbers(counts)
+        replicates.append(replicate)
+    lowest = 0.0 if len(rankings) == 1 else -1.0
+    columns = np.concatenate(replicates).T
     return {
-        name: sides[0].estimate(float(value), column, bounds, freedom + 1)
-        for name, value, column in columns
+        "aupr": sides[0].estimate(aupr, columns[1], (lowest, 1.0), df + 1),
+        "fpr95": sides[0].estimate(fpr95, columns[2], (lowest, 1.0), df + 1),
     }

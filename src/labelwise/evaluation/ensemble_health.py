@@ -1,5 +1,7 @@
 """Faults of an ensemble's members that change uncertainty without an error: copies, other scales,
 rows or classes in another order.
+
+Here are the reading of the members and their scale; `member_faults` compares them.
 """
 
 from __future__ import annotations
@@ -16,18 +18,14 @@ from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted
 from ..distributions import Distribution
 from ..io import Predictions
-from .copied_members import (
+from .member_faults import (
+    Finding,
+    Members,
     constant_members,
-    copied_rows,
     identical_members,
-    nearly_identical_members,
-)
-from .member_faults import Finding, Members, quoted
-from .mismatched_members import (
-    leaked_labels,
     permuted_classes,
+    quoted,
     unrelated_members,
-    unrelated_rows,
 )
 
 MIN_INSTANCES = 20  # for comparisons of members
@@ -76,21 +74,18 @@ class EnsembleCheck(Check, Shown):
         return " ".join(sentences)
 
     def _summary(self) -> Summary:
-        rows = [
-            (x.fault, ", ".join(map(str, x.members)), x.sentence) for x in self.findings[:SHOWN]
-        ]
-        title = (
-            f"{counted(self.n_members, 'member')}: "
-            f"{counted(len(self.findings), 'fault') if rows else 'no faults found'}"
-        )
-        return Summary(
-            title, ("fault", "members", "what") if rows else (), rows, "" if rows else str(self)
-        )
+        members = counted(self.n_members, "member")
+        if not self.findings:
+            return Summary(f"{members}: no faults found", (), [], str(self))
+        rows = []
+        for x in self.findings[:SHOWN]:
+            rows.append((x.fault, ", ".join(map(str, x.members)), x.sentence))
+        title = f"{members}: {counted(len(self.findings), 'fault')}"
+        return Summary(title, ("fault", "members", "what"), rows, "")
 
 
 def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
-    """Look for faulty members: copies, constants, other scales, rows or classes in another order,
-    leaked labels.
+    """Look for faulty members: copies, constants, other scales, rows or classes in another order.
 
     Such faults pass unnoticed because they leave valid probabilities, or refuse the whole array
     without naming the member. Copies lower the epistemic uncertainty; permuted classes, shuffled
@@ -102,8 +97,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
         Arrays are not validated first, so that members with logits or sums other than 1 are named.
     y_true : array (...) or, for labels that may occur together, (..., K), optional
         True classes. A member is compared with the mean of the others, and with these: then all
-        members may be permuted alike, it can be told which of two members is at fault, and leaked
-        labels are found.
+        members may be permuted alike, and it can be told which of two members is at fault.
 
     Returns
     -------
@@ -116,25 +110,34 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     >>> print(check_ensemble(lw.Ensemble(probs)))
     Members 0 and 2 are identical. Effective number of members: 2.9 on average, lowest for '1' (2.9).
     """  # noqa: E501
-    rows = None
     if isinstance(q, Predictions):
-        q, y_true, rows = _read_some(q, y_true)
-    members, findings = _read_members(q, y_true, rows)
+        # Files are not read whole.
+        rows = _evenly_spaced(len(q), q.n_members or 1, q.n_classes)
+        part = q[rows]
+        q = part.distribution()
+        if y_true is None:
+            y_true = part.y_true
+        else:
+            y_true = np.asarray(to_numpy(y_true))[rows]
+    members, findings = _read_members(q, y_true)
 
     # A member on another scale would look like every other fault, too.
     usable = members.without(_concerned(findings))
-    findings += _fold_findings(q, len(members))
-    if len(usable) and len(usable.rows) >= MIN_INSTANCES:
+    factors = getattr(q, "factors", None) or ()
+    if any(name.lower() in ("fold", "folds") for name in factors):
+        findings.append(Finding("folds", members.numbers, FOLDS))
+    if len(usable) and usable.n_instances >= MIN_INSTANCES:
         findings += _compare(usable)
-    effective = _effective(usable.probs) if len(usable) > 1 and len(usable.rows) else None
+    effective = None
+    if len(usable) > 1 and usable.n_instances:
+        effective = _effective_number(usable.probs)
     return EnsembleCheck(len(members), tuple(findings), effective, members.class_names)
 
 
 def _compare(members: Members) -> list[Finding]:
     """Faults that are seen by comparing members with each other and with the truth.
 
-    What is found is left out of the next comparisons: a shuffled member would make two others look
-    nearly identical.
+    What is found is left out of the next comparisons.
     """
     findings, constant = constant_members(members)
     members = members.without(constant)
@@ -143,13 +146,10 @@ def _compare(members: Members) -> list[Finding]:
     # Of members that are equal, one is compared with the others: a copy would speak for its
     # original.
     members = members.without({i for x in copies for i in x.members[1:]})
-    findings += copies
 
-    for look_for in (leaked_labels, permuted_classes, unrelated_members, unrelated_rows):
-        found = list(look_for(members))
-        members = members.without(_concerned(found))
-        findings += found
-    return [*findings, *copied_rows(members), *nearly_identical_members(members)]
+    permuted = list(permuted_classes(members))
+    members = members.without(_concerned(permuted))
+    return [*findings, *copies, *permuted, *unrelated_members(members)]
 
 
 def _concerned(findings: list[Finding]) -> set[int]:
@@ -157,20 +157,8 @@ def _concerned(findings: list[Finding]) -> set[int]:
     return {i for x in findings for i in x.members}
 
 
-def _read_some(q: Predictions, y_true: Any) -> tuple[Distribution, Any, np.ndarray]:
-    """An ensemble of some of the stored instances, with their labels and their positions: files are
-    not read whole.
-    """
-    rows = _spaced(len(q), q.n_members or 1, q.n_classes)
-    part = q[rows]
-    y_true = part.y_true if y_true is None else np.asarray(to_numpy(y_true))[rows]
-    return part.distribution(), y_true, rows
-
-
-def _read_members(q: Any, y_true: Any, rows: np.ndarray | None) -> tuple[Members, list[Finding]]:
-    """All members on evenly spaced instances, and what is wrong with the scale of some; ``rows``
-    are the positions of what was read.
-    """
+def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
+    """All members on evenly spaced instances, and what is wrong with the scale of some."""
     findings: list[Finding] = []
     if isinstance(q, Distribution):
         if q.members is None:
@@ -185,33 +173,30 @@ def _read_members(q: Any, y_true: Any, rows: np.ndarray | None) -> tuple[Members
                 f"{array.dtype} of shape {array.shape}"
             )
         for i, member in enumerate(array):
-            finding = _scale(member.reshape(-1, array.shape[-1]), i)
-            if finding is not None:
-                findings.append(finding)
+            fault, what = _scale_fault(member.reshape(-1, array.shape[-1]))
+            if fault:
+                findings.append(Finding(fault, (i,), f"Member {i} {what}"))
     m, *batch, k = array.shape
     class_names = names or tuple(map(str, range(k)))
-    truth = None if y_true is None else _truth(y_true, class_names, tuple(batch), exclusive)
-
     probs = array.reshape(m, -1, k)
-    chosen = _spaced(probs.shape[1], m, k)
-    members = Members(
-        probs=probs[:, chosen].astype(float),
-        numbers=tuple(range(m)),
-        rows=chosen if rows is None else rows[chosen],
-        class_names=class_names,
-        truth=None if truth is None else truth[chosen],
-        exclusive=exclusive,
-    )
-    return members, findings
+    chosen = _evenly_spaced(probs.shape[1], m, k)
+    truth = None
+    if y_true is not None:
+        truth = _outcomes(y_true, class_names, tuple(batch), exclusive)[chosen]
+    numbers = tuple(range(m))
+    probs = probs[:, chosen].astype(float)
+    return Members(probs, numbers, class_names, truth, exclusive), findings
 
 
-def _spaced(n: int, m: int, k: int) -> np.ndarray:
+def _evenly_spaced(n: int, m: int, k: int) -> np.ndarray:
     """Evenly spaced positions of some of n instances, for m members and k classes."""
     most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
-    return np.linspace(0, n - 1, most).astype(int) if n > most else np.arange(n)
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def _truth(y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bool) -> np.ndarray:
+def _outcomes(
+    y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bool
+) -> np.ndarray:
     """(N, K): 1 for the true labels."""
     k = len(names)
     if exclusive:
@@ -224,40 +209,26 @@ def _truth(y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bo
     return given.reshape(-1, k).astype(float)
 
 
-def _fold_findings(q: Any, m: int) -> list[Finding]:
-    """That members are folds, if a factor says so."""
-    factors = getattr(q, "factors", None) or ()
-    if not any(name.lower() in ("fold", "folds") for name in factors):
-        return []
-    return [Finding("folds", tuple(range(m)), FOLDS)]
-
-
-def _scale(x: np.ndarray, i: int) -> Finding | None:
-    """What is wrong with the values (N, K) of member ``i``."""
-
-    def found(fault: str, what: str) -> Finding:
-        return Finding(fault, (i,), f"Member {i} {what}")
-
+def _scale_fault(x: np.ndarray) -> tuple[str, str]:
+    """The first fault of the values (N, K), and its words; empty if they are probabilities."""
     bad = np.count_nonzero(~np.isfinite(x).all(axis=-1))
     if bad:
-        return found("not finite", f"has NaN or infinity in {bad:,} of {len(x):,} rows")
+        return "not finite", f"has NaN or infinity in {bad:,} of {len(x):,} rows"
     tolerance = SUM_TOLERANCE[x.dtype.name]
     low, high, sums = float(x.min()), float(x.max()), x.sum(axis=-1, dtype=float)
     off = np.abs(sums - 1) > tolerance
     if low >= 0 and high <= 1 + tolerance and not off.any():
-        return None
+        return "", ""
     scale = f"values from {number(low)} to {number(high)}"
     if high <= tolerance and np.abs(np.exp(x.astype(float)).sum(axis=-1) - 1).max() < 1e-2:
-        return found(
-            "log-probabilities", f"holds log-probabilities ({scale}): take the exponential"
-        )
+        return "log-probabilities", f"holds log-probabilities ({scale}): take the exponential"
     if low >= 0 and np.abs(sums - 100).max() < 2:
-        return found("percentages", f"holds percentages ({scale}): divide by 100")
+        return "percentages", f"holds percentages ({scale}): divide by 100"
     if low < 0 or high > 1 + tolerance:
         if (low < -1e-3 or high > 1.5) and np.abs(sums - 1).max() > 1e-2:
-            return found("logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits")
-        return found("off scale", f"has {scale}, outside 0 to 1")
-    return found(
+            return "logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits"
+        return "off scale", f"has {scale}, outside 0 to 1"
+    return (
         "sums",
         f"has {off.sum():,} of {len(x):,} rows that do not sum to 1 "
         f"({sums.min():.7g} to {sums.max():.7g}); for labels that may occur together use "
@@ -265,7 +236,7 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
     )
 
 
-def _effective(x: np.ndarray) -> np.ndarray:
+def _effective_number(x: np.ndarray) -> np.ndarray:
     r"""(K,): :math:`1 + (\operatorname{tr} C)^2 / \operatorname{tr} C^2` with the M × M matrix C of
     mean products of the deviations from the mean.
 

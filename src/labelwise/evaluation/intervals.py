@@ -17,7 +17,7 @@ from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Family
 from ..losses import Loss, LossName
-from ._reweighting import count_members, flat, reweighted
+from ._reweighting import count_members, reweighted, with_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,11 @@ def bootstrap_uncertainty(
         )
     (groups,) = same_rows(q, groups=groups)
     u = decompose(q, loss, events=events)
-    values = flat(u)
+    k = len(u.class_names)
+    aleatoric, epistemic = (
+        to_numpy(x).astype(float).reshape(-1, k) for x in (u.aleatoric, u.epistemic)
+    )
+    values = with_sums(aleatoric, epistemic)
     n = values.shape[1]
     if n == 0:
         raise ValueError("`q` must have at least one instance")
@@ -124,25 +128,25 @@ def bootstrap_uncertainty(
         instances = np.concatenate(
             [counts.astype(np.int32) for counts in resampling.group_counts()]
         )
-    estimate = values if statistic == "each" else values.mean(axis=1)
+    estimate = values
+    if statistic == "mean":
+        estimate = values.mean(axis=1)
 
     def variances(replicates: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """Variances of TU, AU and EU over replicates, given as the rows of replicates with the same
-        members.
+        """Variances over replicates, given as the rows of replicates with the same members and
+        their uncertainties (3, N, K + 1).
         """
-        sums = squares = np.zeros((3, *estimate.shape[1:]))
+        sums = squares = np.zeros_like(estimate)
         used = 0
         for rows, x in replicates:
             if instances is None:
-                found = (x if statistic == "each" else x.mean(axis=1))[None]
+                away = (x.mean(axis=1) if statistic == "mean" else x) - estimate
+                sums, squares = sums + len(rows) * away, squares + len(rows) * away**2
             else:
                 weights = instances[rows] if code is None else instances[rows][:, code]
-                found = np.swapaxes(weights @ x, 0, 1) / weights.sum(axis=1)[:, None, None]
-            away = found - estimate
-            away = np.concatenate([away.sum(axis=1, keepdims=True), away], axis=1)
-            repeated = len(rows) / len(found)
-            sums = sums + repeated * away.sum(axis=0)
-            squares = squares + repeated * (away**2).sum(axis=0)
+                means = np.swapaxes(weights @ x, 0, 1) / weights.sum(axis=1)[:, None, None]
+                away = means - estimate
+                sums, squares = sums + away.sum(axis=0), squares + (away**2).sum(axis=0)
             used += len(rows)
         return np.asarray(np.maximum(squares / used - (sums / used) ** 2, 0))
 
@@ -171,52 +175,47 @@ def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
 def _replicates(
     q: Any, u: Uncertainty, weights: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each distinct draw of at least two members: its replicates and its (2, N, K + 1)
-    uncertainties.
+    """For each distinct draw of at least two members: its replicates and its uncertainties
+    (3, N, K + 1).
     """
     distinct, which = np.unique(weights, axis=0, return_inverse=True)
     which = which.reshape(-1)
-    m = q.n_members
-    own = np.full(m, 1 / m) if q.weights is None else to_numpy(q.weights).astype(float)
+    own = _drawn_weights(q, np.ones((1, q.n_members)))
     pairs = 1 - np.sum(distinct**2, axis=1)  # shares of pairs of different members
     own_pairs = 1 - np.sum(own**2)
     different = np.flatnonzero(pairs > 1e-12)
-    for i, x in zip(different, reweighted(q, u, distinct[different]), strict=True):
-        factors = np.array([1, own_pairs / pairs[i]])
-        yield np.flatnonzero(which == i), x * factors[:, None, None]
+    parts = reweighted(q, u, distinct[different])
+    for i, (aleatoric, epistemic) in zip(different, parts, strict=True):
+        corrected = epistemic * own_pairs / pairs[i]
+        yield np.flatnonzero(which == i), with_sums(aleatoric, corrected)
 
 
 def _intervals(
     u: Uncertainty,
-    estimate: np.ndarray,
+    value: np.ndarray,
     parts: list[tuple[np.ndarray, int]],
     confidence: float,
     method: str,
 ) -> UncertaintyIntervals:
-    """Intervals from the variances (3, ...) due to members and to instances, and the number of
-    each.
+    """Intervals of TU, AU and EU (3, ..., K + 1) from the variances due to members and to
+    instances, and the number of each.
     """
-    variance, freedom = pooled_variance(
-        [(variance * n / (n - 1), n - 1) for variance, n in parts if n]
-    )
-    half = t_quantile(freedom, confidence) * np.sqrt(variance)
-    shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.class_names),)
+    variance, df = pooled_variance([(v * n / (n - 1), n - 1) for v, n in parts if n])
+    half = t_quantile(df, confidence) * np.sqrt(variance)
+    shape = tuple(u.total.shape) if value.ndim == 3 else (len(u.class_names),)
     summable = u.structure != "overlapping"
-    largest_sum = u.sum().maximum if summable else None
+    largest_sum = None
+    if summable:
+        largest_sum = u.sum().maximum
     largest = np.append(u.maximum, np.inf if largest_sum is None else largest_sum)
 
-    # Labels and their sum, for TU, AU and EU.
-    value = np.stack([estimate.sum(axis=0), *estimate])
     relative = np.where(value > 0, half / np.where(value > 0, value, 1), 0)
-    ends = (
-        value,
-        value * np.exp(-relative),
-        np.minimum(value * np.exp(relative), np.maximum(largest, value)),
-    )
+    low = value * np.exp(-relative)
+    high = np.minimum(value * np.exp(relative), np.maximum(largest, value))
 
     def one(i: int, columns: Any, shape: tuple[int, ...]) -> Estimate:
-        middle, low, high = (x[i, ..., columns].reshape(shape)[()] for x in ends)
-        return Estimate(middle, low, high, confidence, method)
+        middle, below, above = (x[i, ..., columns].reshape(shape)[()] for x in (value, low, high))
+        return Estimate(middle, below, above, confidence, method)
 
     total, aleatoric, epistemic = (one(i, slice(-1), shape) for i in range(3))
     sums: list[Estimate | None] = [None] * 3

@@ -1,26 +1,39 @@
-"""Members of an ensemble on some instances, and what is said about a faulty one.
+"""Faults of members that are seen by comparing them with each other and with the truth: constant
+members, copies, classes in another order, and members that have nothing to do with the others.
 
-`copied_members` and `mismatched_members` have a function for each fault. Thresholds were chosen on
-some trained ensembles and validated on others: `lab/studies/health.py`.
+Thresholds were chosen on some trained ensembles and validated on others: `lab/studies/health.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from .._tables import enumerated, shortened
+from .._tables import enumerated, first_names, shortened
 
 LONGEST_NAME = 60  # characters of a class name that a sentence shows
-N_PARTS = 4  # a fault of half the instances covers at least one whole part
-MIN_PART = 20  # instances of a part
 # Where a few rows carry all the variation (a rare class), the members may well agree or be constant
 # by chance.
 MIN_CARRIERS = 15
+SATURATED = 1e-6  # probabilities closer to 0 or 1 are votes
+# Members that vary by less than this share of the usual variance are constant.
+CONSTANT = 0.01
+# Votes of 0 and 1 are often equal by chance. Trees disagree in a few percent of the instances.
+MIN_EQUAL_VALUES, MIN_DISAGREEMENTS, MIN_EQUAL_VOTES = 10, 10, 500
+MAX_CLASSES = 256  # for the search for permutations
+# A permutation is reported if the mean correlation gained for each class that moves is at least
+# this, and so many standard errors, because the best of many permutations is taken.
+PERMUTATION_GAIN, PERMUTATION_ERRORS, HELD_OUT_ERRORS = 0.25, 4, 3
+# A member is unrelated if its correlation with the others is below this share of theirs and like
+# that of shuffled rows, where theirs is far above that. Errors are standard deviations over all
+# orders of the rows.
+UNRELATED, SHUFFLED_ERRORS, RELATED_ERRORS = 0.25, 3, 5
+# Two members have nobody to be compared with: they are unrelated if shuffled rows would be as
+# close, and N tells.
+PAIR_ERRORS, MAX_PAIR_ERROR = 2, 0.04
 
 
 @dataclass(frozen=True)
@@ -29,8 +42,7 @@ class Finding:
 
     fault: str
     """``not finite``, ``logits``, ``log-probabilities``, ``percentages``, ``off scale``, ``sums``,
-    ``constant``, ``copies``, ``near copies``, ``copied labels``, ``copied rows``, ``permuted
-    classes``, ``unrelated``, ``shifted rows``, ``unrelated rows``, ``leaked labels`` or ``folds``.
+    ``constant``, ``copies``, ``permuted classes``, ``unrelated`` or ``folds``.
     """
     members: tuple[int, ...]
     """Positions of the members, from 0."""
@@ -45,8 +57,6 @@ class Members:
     """(M, N, K)."""
     numbers: tuple[int, ...]
     """The position of each member in the ensemble."""
-    rows: np.ndarray
-    """The position of each instance, (N,)."""
     class_names: tuple[str, ...]
     truth: np.ndarray | None
     """(N, K): 1 for the true labels."""
@@ -56,24 +66,14 @@ class Members:
     def __len__(self) -> int:
         return len(self.probs)
 
+    @property
+    def n_instances(self) -> int:
+        return int(self.probs.shape[1])
+
     def without(self, numbers: Set[int]) -> Members:
         """The other members."""
         kept = [i for i, number in enumerate(self.numbers) if number not in numbers]
         return replace(self, probs=self.probs[kept], numbers=tuple(self.numbers[i] for i in kept))
-
-    def parts(self) -> list[Members]:
-        """All of the instances, cut into a few parts that are large enough to be judged; none if
-        there are too few.
-        """
-        n = len(self.rows)
-        if n < N_PARTS * MIN_PART:
-            return []
-        parts = []
-        for start, stop in pairwise(np.linspace(0, n, N_PARTS + 1).astype(int)):
-            truth = None if self.truth is None else self.truth[start:stop]
-            probs, rows = self.probs[:, start:stop], self.rows[start:stop]
-            parts.append(replace(self, probs=probs, rows=rows, truth=truth))
-        return parts
 
     def finding(self, fault: str, which: Sequence[int], what: str) -> Finding:
         """``Members 0 and 2 are identical``; ``which`` are positions among these members."""
@@ -83,22 +83,20 @@ class Members:
 
     def others(self, i: int) -> str:
         """What member ``i`` is compared with, in words."""
-        return f"member {self.numbers[1 - i]}" if len(self) == 2 else "the other members"
-
-    @cached_property
-    def _sum(self) -> np.ndarray:
-        return np.asarray(self.probs.sum(axis=0))
+        if len(self) == 2:
+            return f"member {self.numbers[1 - i]}"
+        return "the other members"
 
     def mean_of_others(self, i: int) -> np.ndarray:
-        return np.asarray((self._sum - self.probs[i]) / (len(self) - 1))
+        return np.asarray(np.delete(self.probs, i, axis=0).mean(axis=0))
 
-    def errors(self, truth: np.ndarray) -> np.ndarray:
-        """In how many instances each member is wrong, (M,)."""
+    def accuracy(self, truth: np.ndarray) -> np.ndarray:
+        """The share of instances in which each member is right, (M,)."""
         if self.exclusive:
-            wrong = self.probs.argmax(axis=-1) != truth.argmax(axis=-1)
+            right = self.probs.argmax(axis=-1) == truth.argmax(axis=-1)
         else:
-            wrong = ((self.probs > 0.5) != truth).any(axis=-1)
-        return np.asarray(wrong.sum(axis=1))
+            right = ((self.probs > 0.5) == truth).all(axis=-1)
+        return np.asarray(right.mean(axis=1))
 
 
 def quoted(name: str) -> str:
@@ -106,18 +104,219 @@ def quoted(name: str) -> str:
     return repr(shortened(name, LONGEST_NAME))
 
 
-def instances_of(parts: Sequence[Members], chosen: Sequence[int]) -> str:
-    """``instances 250 to 499``: the positions of the chosen parts, neighbors put together."""
-    starts = [j for j in chosen if j - 1 not in chosen]
-    ends = [j for j in chosen if j + 1 not in chosen]
-    ranges = [
-        f"{parts[start].rows[0]:,} to {parts[end].rows[-1]:,}"
-        for start, end in zip(starts, ends, strict=True)
-    ]
-    return f"instances {enumerated(ranges)}"
-
-
 def count_carriers(sizes: np.ndarray) -> float:
     """(Σ s)² / Σ s²: N if all N rows have the same size, 1 if only one row has any."""
     square = float(np.square(sizes).sum())
-    return float(sizes.sum()) ** 2 / square if square > 0 else 0.0
+    if square == 0:
+        return 0.0
+    return float(sizes.sum()) ** 2 / square
+
+
+def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
+    """Members that hardly vary between the instances, compared with the others; and all that are
+    too constant to be compared.
+    """
+    away = members.probs - members.probs.mean(axis=1, keepdims=True)
+    sizes = np.square(away).sum(axis=-1)  # (M, N)
+    spread = sizes.mean(axis=-1)
+    still = spread <= max(CONSTANT * float(np.median(spread)), 1e-12)
+    if not still.any():
+        return [], set()
+    if still.all():
+        is_fault = bool(_is_soft(members.probs).any()) or members.n_instances >= MIN_EQUAL_VOTES
+    else:
+        # Others that vary in a few rows only: a member may miss these, for instance all cases of a
+        # rare class.
+        is_fault = float(np.median([count_carriers(x) for x in sizes[~still]])) >= MIN_CARRIERS
+    which = np.flatnonzero(still).tolist()
+    predict = "predicts" if len(which) == 1 else "predict"
+    finding = members.finding("constant", which, f"{predict} (nearly) the same for all instances")
+    findings = [finding] if is_fault else []
+    return findings, {*finding.members}
+
+
+def identical_members(members: Members) -> Iterator[Finding]:
+    """Members that are equal, where that can hardly be chance: many different values are not, and
+    votes are not where all others disagree.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for i, probs in enumerate(members.probs):
+        groups.setdefault(probs.tobytes(), []).append(i)
+    copies = [group for group in groups.values() if len(group) > 1]
+    if not copies:
+        return
+    by_chance = members.n_instances < MIN_EQUAL_VOTES and not _votes_differ(members.probs)
+    for group in copies:
+        largest = members.probs[group[0]].max(axis=-1)
+        values = np.unique(largest[_is_soft(largest)])
+        if not by_chance or len(values) >= MIN_EQUAL_VALUES:
+            yield members.finding("copies", group, "are identical")
+
+
+def _votes_differ(probs: np.ndarray) -> bool:
+    """Whether any two members that vote differently do so in enough instances."""
+    votes = probs > 0.5
+    disagreements = (votes[:, None] != votes).any(axis=-1).sum(axis=-1)  # (M, M)
+    disagreements = disagreements[disagreements > 0]
+    return len(disagreements) > 0 and bool(disagreements.min() >= MIN_DISAGREEMENTS)
+
+
+def _is_soft(p: np.ndarray) -> np.ndarray:
+    """Which probabilities are neither 0 nor 1."""
+    return np.asarray((p > SATURATED) & (p < 1 - SATURATED))
+
+
+def permuted_classes(members: Members) -> Iterator[Finding]:
+    """Members whose classes agree better with the truth or with the other members in another
+    order.
+    """
+    if len(members.class_names) > MAX_CLASSES:
+        return
+    names = [quoted(name) for name in members.class_names]
+    for i, probs in enumerate(members.probs):
+        references = {}
+        if members.truth is not None:
+            references["the true classes"] = members.truth
+        if len(members) > 1:
+            references[members.others(i)] = members.mean_of_others(i)
+        for other, reference in references.items():
+            order = _better_order(_standardized(reference), _standardized(probs))
+            if order is not None:
+                moved = first_names(
+                    [f"{names[a]} as {names[b]}" for a, b in enumerate(order) if a != b]
+                )
+                what = f"has its classes in another order than {other}: {moved}"
+                yield members.finding("permuted classes", [i], what)
+                break
+
+
+def _better_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
+    """For each class of ``reference`` (N, K) the class of ``member`` that corresponds to it, if
+    that is not the same one.
+
+    The best of all orders gains something even if there is nothing to gain, so it must also gain
+    where it was not chosen.
+    """
+    order = _best_order(reference, member)
+    gain = _gain(order, reference, member)
+    if gain.mean() < max(PERMUTATION_GAIN, PERMUTATION_ERRORS * _standard_error(gain)):
+        return None
+    even, odd = slice(0, None, 2), slice(1, None, 2)
+    held_out = []
+    for chosen, held in ((even, odd), (odd, even)):
+        other_order = _best_order(reference[chosen], member[chosen])
+        held_out.append(_gain(other_order, reference[held], member[held]))
+    gain = np.concatenate(held_out)
+    if gain.mean() <= HELD_OUT_ERRORS * _standard_error(gain):
+        return None
+    return order
+
+
+def _best_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray:
+    from scipy.optimize import linear_sum_assignment
+
+    return np.asarray(linear_sum_assignment(reference.T @ member, maximize=True)[1])
+
+
+def _gain(order: np.ndarray, reference: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """What each instance adds to the mean correlation of the classes that move, (N,)."""
+    n_moved = np.count_nonzero(order != np.arange(len(order)))
+    gain = (reference * (member[:, order] - member)).sum(axis=1)
+    return np.asarray(gain / max(n_moved, 1))
+
+
+def _standard_error(x: np.ndarray) -> float:
+    return float(x.std(ddof=1) / np.sqrt(len(x)))
+
+
+def _standardized(x: np.ndarray) -> np.ndarray:
+    """Columns of mean 0 and variance 1; constant ones 0."""
+    spread = x.std(axis=0)
+    return np.asarray((x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf))
+
+
+class Relation(NamedTuple):
+    """How a member's predictions (N, K) go together with others of the same instances."""
+
+    correlation: float
+    error: float
+    """Its standard deviation over all orders of the rows of one of them."""
+    carriers: float
+    """The number of rows that carry the variation, of the one that has fewer."""
+
+    def is_like_shuffled(self, errors: float = SHUFFLED_ERRORS) -> bool:
+        return self.carriers >= MIN_CARRIERS and abs(self.correlation) < errors * self.error
+
+    def is_lower_than(self, others: Sequence[Relation]) -> bool:
+        """Whether it is like shuffled rows where the correlation of others is far above that."""
+        usual = float(np.median([other.correlation for other in others]))
+        tells = usual > RELATED_ERRORS * self.error
+        return tells and self.is_like_shuffled() and self.correlation < UNRELATED * usual
+
+
+def unrelated_members(members: Members) -> Iterator[Finding]:
+    """Members that have nothing to do with the others: rows in another order, another task, random
+    numbers.
+
+    Their correlation with the mean of the others is like that of shuffled rows, where the others'
+    or, if it is known, the truth tells that it should not be. Without the truth it cannot be told
+    which of two members is at fault.
+    """
+    if len(members) < 2:
+        return
+    found = [i for i in range(len(members)) if _is_unrelated(members, i)]
+    for i in found:
+        correlation = _relation(members.probs[i], members.mean_of_others(i)).correlation
+        accuracy = ""
+        if members.truth is not None:
+            right = members.accuracy(members.truth)
+            accuracy = f", accuracy {right[i]:.0%} instead of {np.median(np.delete(right, i)):.0%}"
+        what = (
+            f"has nothing in common with {members.others(i)} (correlation "
+            f"{correlation:.2f}{accuracy}): "
+            "its rows may be in another order, or it may be of another task"
+        )
+        yield members.finding("unrelated", [i], what)
+
+    if len(members) == 2 and not found:
+        relation = _relation(members.probs[0], members.probs[1])
+        if relation.is_like_shuffled(PAIR_ERRORS) and relation.error < MAX_PAIR_ERROR:
+            what = (
+                f"have nothing in common (correlation {relation.correlation:.2f}): one of the two "
+                "has its rows in another order, or is of another task"
+            )
+            yield members.finding("unrelated", [0, 1], what)
+
+
+def _is_unrelated(members: Members, i: int) -> bool:
+    """Whether member ``i`` is like shuffled rows to the others, and the others or the truth tell
+    that it should not be.
+    """
+    to_others = _relation(members.probs[i], members.mean_of_others(i))
+    if not to_others.is_like_shuffled():
+        return False
+    rest = members.without({members.numbers[i]})
+    if len(rest) > 1:
+        usual = [_relation(p, rest.mean_of_others(j)) for j, p in enumerate(rest.probs)]
+        if to_others.is_lower_than(usual):
+            return True
+    if members.truth is None:
+        return False
+    usual = [_relation(p, members.truth) for p in rest.probs]
+    return _relation(members.probs[i], members.truth).is_lower_than(usual)
+
+
+def _relation(a: np.ndarray, b: np.ndarray) -> Relation:
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    if size < 1e-9:
+        return Relation(0.0, 1.0, 0.0)
+    # The variance of Σ a_n · b_π(n) over all orders π is tr(AᵀA BᵀB) / (N − 1): of the two ways to
+    # this trace, the one with the smaller matrix.
+    if a.shape[1] <= a.shape[0]:
+        products = (a.T @ a) * (b.T @ b)
+    else:
+        products = np.square(a @ b.T)
+    error = float(np.sqrt(products.sum() / (len(a) - 1))) / size
+    carriers = min(count_carriers(np.square(x).sum(axis=-1)) for x in (a, b))
+    return Relation(float((a * b).sum()) / size, error, carriers)

@@ -22,11 +22,11 @@ from ..distributions.marginals import Atoms
 from ..events import Family
 from ..losses import Loss, LossName, as_loss
 
-DIGITS = 30
+BINARY_DIGITS = 30
 """Binary digits that count in a score: a relative grid of 1e-9, finer than float32 (6e-8) and
 coarser than the rounding of float64.
 """
-FLOOR = 40
+FLOOR_DIGITS = 40
 """Epistemic uncertainty of a loss with a kink is a sum of differences; it is rounded to at least
 2^-40 of the loss's largest uncertainty.
 """
@@ -75,17 +75,17 @@ def ranking_scores(
     summed: Any = u.sum(weights)
     total, aleatoric, epistemic = (to_numpy(getattr(summed, part)).astype(float) for part in PARTS)
     largest = float(np.max(u.loss.maximum))
-    floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR
+    floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
     return Components(
         rounded(total), rounded(aleatoric), rounded(epistemic, floor), n_members=u.n_members
     )
 
 
 def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
-    """``x`` rounded to `DIGITS` binary digits, or to multiples of 2^floor where these are
+    """``x`` rounded to `BINARY_DIGITS` binary digits, or to multiples of 2^floor where these are
     coarser.
     """
-    exponent = np.frexp(x)[1] - DIGITS
+    exponent = np.frexp(x)[1] - BINARY_DIGITS
     if floor is not None:
         exponent = np.maximum(exponent, floor)
     return np.asarray(np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent))

@@ -153,13 +153,6 @@ class RejectionCurve:
         )  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
-    def risk_at_coverage(self, coverage: float) -> float:
-        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the risk
-        itself, or minus the utility.
-        """
-        value = self.at_coverage(coverage)
-        return 1 - value if self.kind == "accuracy" else -value if self.higher_is_better else value
-
     def coverage_at_risk(self, risk: float) -> float:
         """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share
         can.
@@ -247,11 +240,8 @@ def rejection_curve(
     >>> curve.random, round(curve.area, 3), round(curve.at_coverage(0.75), 3)
     (0.5, 0.729, 0.667)
     """
-    given = {
-        key: x
-        for key, x in (("correct", correct), ("risk", risk), ("utility", utility))
-        if x is not None
-    }
+    given = {"correct": correct, "risk": risk, "utility": utility}
+    given = {key: x for key, x in given.items() if x is not None}
     if len(given) != 1:
         raise ValueError(
             "give exactly one of `correct`, `risk` and `utility`; got "
@@ -261,12 +251,11 @@ def rejection_curve(
     score, outcome, groups = same_rows(**{"score": score, key: outcome, "groups": groups})
     score = as_scores(score, "score")
     n = len(score)
-    outcome = (
-        as_correct(outcome, n)
-        if key == "correct"
-        else same_length(as_scores(outcome, key), key, n, "score").astype(float)
-    )
-    kind = "accuracy" if key == "correct" else key
+    if key == "correct":
+        kind, outcome = "accuracy", as_correct(outcome, n)
+    else:
+        kind = key
+        outcome = same_length(as_scores(outcome, key), key, n, "score").astype(float)
     order = np.argsort(score)
     ranked, values = score[order], outcome[order]
     shares = _shares(grid)
@@ -347,11 +336,9 @@ def _band(
     resampling: Resampling,
 ) -> Band:
     """Intervals from the curves of all bootstrap replicates."""
-    at = (
-        curve.rejected
-        if len(curve.rejected) <= BAND_POINTS
-        else np.linspace(0, 1, BAND_POINTS, endpoint=False)
-    )
+    at = curve.rejected
+    if len(at) > BAND_POINTS:
+        at = np.linspace(0, 1, BAND_POINTS, endpoint=False)
     points, numbers = [], []
     for counts in resampling.counts():
         for count in counts:

@@ -13,7 +13,7 @@ from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from ._forecasts import forecasts
 
-HUGE = 1e300
+STANDS_FOR_INFINITY = 1e300
 """Stands for infinity where percentiles are taken."""
 
 
@@ -58,7 +58,9 @@ def brier_score(
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, _ = forecasts(q, y_true)
-    return _mean(np.sum((p - happened) ** 2, axis=1), groups, confidence, n_bootstrap, rng)
+    return _mean_with_interval(
+        np.sum((p - happened) ** 2, axis=1), groups, confidence, n_bootstrap, rng
+    )
 
 
 def log_loss(
@@ -91,10 +93,12 @@ def log_loss(
         each = -np.log2(likely)
     if not exclusive:
         each = each.sum(axis=1)
-    return _mean(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
+    return _mean_with_interval(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
 
 
-def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
+def _mean_with_interval(
+    each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any
+) -> Estimate:
     """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""
     n = len(each)
     resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
@@ -103,8 +107,9 @@ def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rn
     finite = np.isfinite(each)
     columns = np.stack([np.where(finite, each, 0.0), ~finite, np.ones(n)], axis=1)
     total, n_infinite, size = resampling.sums(columns).T
-    means = np.where(n_infinite > 0, HUGE, total / size)
+    means = np.where(n_infinite > 0, STANDS_FOR_INFINITY, total / size)
     found = resampling.estimate(each.mean(), means, (0.0, np.inf))
     # Percentiles lie between replicates.
-    low, high = (np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high))
+    ends = np.array([found.low, found.high])
+    low, high = np.where(ends > np.sqrt(STANDS_FOR_INFINITY), np.inf, ends).tolist()
     return replace(found, low=low, high=high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,12 @@ from .._format import fixed, number, percent
 from .._labels import as_labels
 from .._resampling import check_confidence, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame, json_ready
-from ._input import codes_of
+from ._input import case_groups
 from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
 
 if TYPE_CHECKING:
-    from ._predictor import EventScores, SetPredictor
+    from ._predictor import EventThreshold, SetPredictor
 
 
 @dataclass(frozen=True)
@@ -115,37 +115,42 @@ def evaluate_sets(
     names = fitted.class_names
     y = as_labels(y_true, "y_true", names, sets.member.shape[:-1])
     member = sets.member.reshape(len(y), -1)
-    code = codes_of(groups, len(y))
-    if fitted.cover is not None and code is None:
+    if fitted.coverage_unit is not None and groups is None:
         raise InputError(
             "these sets were fitted with `groups`, so they are evaluated by group", fix="groups"
         )
+    code = case_groups(groups, len(y))
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
     # All cases, those of each event with a guarantee, and those of each class.
-    events = {e.name: e for e in fitted.events}
-    where = {"all classes": np.ones(len(y), bool)} if "all classes" not in events else {}
-    where |= {name: event.inside[y] for name, event in events.items()}
-    where |= {name: y == k for k, name in enumerate(names) if name not in events}
+    events = {event.name: event for event in fitted.events}
+    where = {"all classes": np.ones(len(y), bool)}
+    where |= {name: np.isin(y, event.classes) for name, event in events.items()}
+    for k, name in enumerate(names):
+        where.setdefault(name, y == k)
     rows = []
     for name, here in where.items():
-        code_here = None if code is None else code[here]
-        event = events.get(name)
-        rows.append(_row(fitted, name, covered[here], size[here], code_here, confidence, event))
-    counts = np.bincount(size, minlength=len(names) + 1)
-    unit = "group" if fitted.cover == "group" else "case"
-    note = _note(fitted, rows, code)
+        cases = covered[here], size[here], code[here]
+        row = _row(fitted, name, *cases, confidence, name in events)
+        if groups is None and name in events and row.n and _law_is_known(fitted, events[name]):
+            expected = _expected(events[name].n_cases, row.n, fitted, confidence)
+            row = replace(row, expected=expected)
+        rows.append(row)
     return SetEvaluation(
-        tuple(rows), fitted.coverage, counts, confidence, fitted.guarantee, unit, note
+        rows=tuple(rows),
+        target=fitted.coverage,
+        size_counts=np.bincount(size, minlength=len(names) + 1),
+        confidence=confidence,
+        guarantee=fitted.guarantee,
+        unit="group" if fitted.coverage_unit == "group" else "case",
+        note="" if groups is None else _note(fitted, rows),
     )
 
 
-def _note(fitted: SetPredictor, rows: list[Coverage], code: np.ndarray | None) -> str:
+def _note(fitted: SetPredictor, rows: list[Coverage]) -> str:
     """What intervals over groups are about."""
-    if code is None:
-        return ""
-    if fitted.cover == "group":
+    if fitted.coverage_unit == "group":
         return "Intervals are exact for whole groups."
-    who = "a random case of a random group" if fitted.cover == "case" else "a random case"
+    who = "a random case of a random group" if fitted.coverage_unit == "case" else "a random case"
     note = f"Coverage is that of {who}, and intervals allow for dependence within groups."
     if any(row.method.startswith("exact") for row in rows):
         note += (
@@ -160,40 +165,40 @@ def _row(
     name: str,
     covered: np.ndarray,
     size: np.ndarray,
-    code: np.ndarray | None,
+    code: np.ndarray,
     confidence: float,
-    event: EventScores | None,
+    guaranteed: bool,
 ) -> Coverage:
-    guaranteed, n = event is not None, len(covered)
-    if n == 0:
+    if not len(covered):
         return Coverage(name, 0, nan, nan, nan, nan, guaranteed)
-    expected = None
     mean_size = float(size.mean())
-    if fitted.cover == "group":
-        assert code is not None  # noqa: S101 - evaluate_sets refuses
+    if fitted.coverage_unit == "group":
         _, group = np.unique(code, return_inverse=True)
         covered = np.bincount(group, ~covered) == 0  # of each group: nothing was missed
-        n = len(covered)
         share = share_estimate(covered, None, confidence)
-    elif fitted.cover == "case":
+    elif fitted.coverage_unit == "case":
         share = share_estimate(covered, code, confidence, estimand="group")
         mean_size = float(mean_over_groups(size.astype(float), code, confidence, estimand="group"))
     else:
         share = share_estimate(covered, code, confidence)
-        if code is None and event is not None and _law_is_known(fitted, event):
-            expected = _expected(event.n_cases, n, fitted, confidence)
     return Coverage(
-        name, n, float(share), share.low, share.high, mean_size, guaranteed, expected, share.method
+        name=name,
+        n=len(covered),
+        coverage=float(share),
+        low=share.low,
+        high=share.high,
+        size=mean_size,
+        guaranteed=guaranteed,
+        method=share.method,
     )
 
 
-def _law_is_known(fitted: SetPredictor, event: EventScores) -> bool:
+def _law_is_known(fitted: SetPredictor, event: EventThreshold) -> bool:
     """Whether the threshold of the event is its own: a class of several events has the largest of
     theirs.
     """
-    return (
-        event.weights is None and fitted.order is None and not (fitted.shared & event.inside).any()
-    )
+    shared = {k for other in fitted.events if other is not event for k in other.classes}
+    return fitted.order is None and shared.isdisjoint(event.classes)
 
 
 def _expected(

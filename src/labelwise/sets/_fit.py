@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from .._errors import InputError
 from .._frames import same_rows
+from .._resampling import group_codes
 from .._suggestions import suggest
 from .._tables import first_names
 from ..events import Events, as_events
-from ._input import calibration_cases, codes_of
-from ._predictor import EventScores, SetPredictor
-from ._quantiles import as_level, fewest_cases
-from ._shapes import order_of
+from ._input import calibration_cases
+from ._predictor import EventThreshold, SetPredictor
+from ._quantiles import as_level, conformal_threshold, fewest_cases
 
-PER = ("class", "marginal")
-Pool = tuple[str, np.ndarray]
-"""Name, and which classes are inside."""
+GUARANTEES = ("class", "marginal")
 
 
 def fit_sets(
@@ -28,9 +27,9 @@ def fit_sets(
     y_cal: Any,
     *,
     coverage: float = 0.9,
-    per: Any = "class",
+    guarantee: Any = "class",
     groups: Any = None,
-    cover: str = "case",
+    coverage_unit: str = "case",
     shape: Events | None = None,
 ) -> SetPredictor:
     r"""Fit prediction sets that contain the true class with a guaranteed probability (split
@@ -57,7 +56,7 @@ def fit_sets(
         True classes, names or positions.
     coverage : float
         Between 0 and 1.
-    per : {"class", "marginal"} or events
+    guarantee : {"class", "marginal"} or events
         For whom it holds: each class; all cases together; or each event of a mapping such as
         ``{"rare": ["lentigo", "angioma"]}`` or of ``lw.events`` (a class in no event is an event of
         its own). Events must be fixed without looking at the calibration cases, and guarantee
@@ -66,7 +65,7 @@ def fit_sets(
     groups : array (N,), optional
         Which cases belong together, such as the images of a patient (hierarchical conformal
         prediction).
-    cover : {"case", "group"}
+    coverage_unit : {"case", "group"}
         With ``groups``: a random case of a new group (every group counts the same), or all cases of
         a new group at once.
     shape : Events, optional
@@ -92,98 +91,129 @@ def fit_sets(
     level = as_level(coverage)
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     p, y, names = calibration_cases(q_cal, y_cal)
-    code = codes_of(groups, len(y))
-    if cover not in ("case", "group"):
+    code = group_codes(groups, len(y))[0]
+    if coverage_unit not in ("case", "group"):
         raise ValueError(
-            "`cover` must be 'case' (a random case of a new group) or 'group' (all cases of a new "
-            f"group); got {cover!r}"
+            "`coverage_unit` must be 'case' (a random case of a new group) or 'group' (all cases "
+            f"of a new group); got {coverage_unit!r}"
         )
-    if cover == "group" and code is None:
-        raise ValueError("`cover` 'group' needs `groups`: the group of each calibration case")
-    kind, pools = _pools(per, names)
+    if coverage_unit == "group" and code is None:
+        raise ValueError(
+            "`coverage_unit` 'group' needs `groups`: the group of each calibration case"
+        )
+    kind, pools = _pools(guarantee, names)
     own = -p[np.arange(len(y)), y]
-    events = tuple(_event_scores(pool, own, y, code, cover) for pool in pools)
+    events = tuple(
+        _event_threshold(event, classes, own, y, code, coverage_unit, level)
+        for event, classes in pools
+    )
     check_enough(events, level, names, groups=code is not None)
+    thresholds = np.full(len(names), -inf)
+    for event in events:
+        classes = list(event.classes)
+        thresholds[classes] = np.maximum(thresholds[classes], event.threshold)
     return SetPredictor(
-        events,
-        names,
-        float(coverage),
-        kind,
-        None if code is None else cover,
-        order_of(shape, names),
+        thresholds=thresholds,
+        events=events,
+        class_names=names,
+        coverage=float(coverage),
+        kind=kind,
+        coverage_unit=None if code is None else coverage_unit,
+        order=order_of(shape, names),
     )
 
 
-def _pools(per: Any, names: Sequence[str]) -> tuple[str, list[Pool]]:
-    """For whom the guarantee holds."""
+def _pools(guarantee: Any, names: Sequence[str]) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
+    """For whom the guarantee holds: names and classes of the events."""
     k = len(names)
+    alone: list[tuple[str, tuple[int, ...]]] = [(name, (i,)) for i, name in enumerate(names)]
     kinds = "'class', 'marginal' or events such as {'rare': [...]}"
-    if isinstance(per, str):
-        if per not in PER:
-            raise ValueError(f"`per` must be {kinds}; got {per!r}{suggest(per, PER)}")
-        if per == "marginal":
-            return per, [("all classes", np.ones(k, bool))]
-        return per, list(zip(names, np.eye(k, dtype=bool), strict=True))
-    if not isinstance(per, Events | Mapping):
-        raise TypeError(f"`per` must be {kinds}; got {per!r}")
-    family = as_events(per)
+    if isinstance(guarantee, str):
+        if guarantee not in GUARANTEES:
+            raise ValueError(
+                f"`guarantee` must be {kinds}; got {guarantee!r}{suggest(guarantee, GUARANTEES)}"
+            )
+        if guarantee == "marginal":
+            return guarantee, [("all classes", tuple(range(k)))]
+        return guarantee, alone
+    if not isinstance(guarantee, Events | Mapping):
+        raise TypeError(f"`guarantee` must be {kinds}; got {guarantee!r}")
+    family = as_events(guarantee)
     assert family is not None  # noqa: S101 - as_events returns None for None only
     if family.given is not None:
         raise ValueError(
-            "`per`: conditional events (A given B) are no groups of cases; use unconditional ones"
+            "`guarantee`: conditional events (A given B) are no groups of cases; use unconditional "
+            "ones"
         )
-    masks = [np.isin(np.arange(k), inside) for inside, _ in family.resolve(k, names)]
-    alone = np.flatnonzero(~np.any(masks, axis=0)).tolist()
-    masks += list(np.eye(k, dtype=bool)[alone])
-    events = [*family.names, *(names[i] for i in alone)]
-    return "events", list(zip(events, masks, strict=True))
+    pools = []
+    for name, (inside, _) in zip(family.names, family.resolve(k, names), strict=True):
+        pools.append((name, tuple(sorted(inside))))
+    in_an_event = {i for _, inside in pools for i in inside}
+    pools += [pool for i, pool in enumerate(alone) if i not in in_an_event]
+    return "events", pools
 
 
-def _event_scores(
-    pool: Pool, scores: np.ndarray, y: np.ndarray, code: np.ndarray | None, cover: str
-) -> EventScores:
-    """The scores of the calibration cases of one event; with groups each group weighs 1 (HCP: 1/N_g
-    each case), or is its largest score.
+def _event_threshold(
+    name: str,
+    classes: tuple[int, ...],
+    scores: np.ndarray,
+    y: np.ndarray,
+    code: np.ndarray | None,
+    coverage_unit: str,
+    level: Fraction,
+) -> EventThreshold:
+    """The threshold of one event; with groups each group weighs 1 (HCP: 1/N_g each case), or is its
+    largest score.
     """
-    name, inside = pool
-    here = inside[y]
-    s, n, w, n_groups = scores[here], int(here.sum()), None, None
+    here = np.isin(y, classes)
+    s, weights, n_groups = scores[here], None, None
     if code is not None:
         found, group, count = np.unique(code[here], return_inverse=True, return_counts=True)
         n_groups = len(found)
-        if cover == "group":
-            largest = np.full(n_groups, -np.inf)
+        weights = 1.0 / count[group]
+        if coverage_unit == "group":
+            largest = np.full(n_groups, -inf)
             np.maximum.at(largest, group, s)
-            s = largest
-        else:
-            w = 1.0 / count[group]
-    order = np.argsort(s, kind="stable")
-    return EventScores(name, inside, s[order], None if w is None else w[order], n, n_groups)
+            s, weights = largest, None
+    threshold = conformal_threshold(s, level, weights)
+    return EventThreshold(name, classes, threshold, int(here.sum()), n_groups)
 
 
 def check_enough(
-    events: Sequence[EventScores], level: Fraction, names: Sequence[str], *, groups: bool
+    events: Sequence[EventThreshold], level: Fraction, names: Sequence[str], *, groups: bool
 ) -> None:
     """Refuse a level for which an event has too few calibration cases (or groups) for any finite
     threshold.
     """
     needed = fewest_cases(level)
-    few = [e for e in events if (e.n_groups if groups else e.n_cases) < needed]  # type: ignore[operator]
+    what = "group" if groups else "calibration case"
+    few = {}
+    for event in events:
+        n = event.n_groups if groups else event.n_cases
+        if n is not None and n < needed:
+            few[event.name] = n
     if not few:
         return
-    what = "group" if groups else "calibration case"
-    have = few[0].n_groups if groups else few[0].n_cases
+    have = next(iter(few.values()))
     formula = f"at least ⌈1/(1 − {float(level):g})⌉ − 1 = {needed} {what}s"
+    sentence = f"a coverage of {float(level):g} needs {formula}"
     if len(events) == 1:
-        raise InputError(
-            f"a coverage of {float(level):g} needs {formula}; got {have}", fix="more_cases"
-        )
-    words = [e.name for e in few]
-    rare = [names[k] for e in few for k in np.flatnonzero(e.inside).tolist()][:3]
-    raise InputError(
-        f"a coverage of {float(level):g} needs {formula} of each class or event; {words[0]!r} has "
-        f"{have}"
-        f"{f' ({len(words)} have too few: {first_names(words)})' if len(words) > 1 else ''}",
-        fix="pool",
-        rare=rare,
-    )
+        raise InputError(f"{sentence}; got {have}", fix="more_cases")
+    words = list(few)
+    sentence += f" of each class or event; {words[0]!r} has {have}"
+    if len(words) > 1:
+        sentence += f" ({len(words)} have too few: {first_names(words)})"
+    rare = [names[k] for event in events if event.name in few for k in event.classes]
+    raise InputError(sentence, fix="pool", rare=rare[:3])
+
+
+def order_of(shape: Any, names: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Positions of the classes from lowest to highest, from ``lw.events.ordinal``."""
+    if shape is None:
+        return None
+    if not isinstance(shape, Events) or shape.kind != "ordinal" or shape.given is not None:
+        raise TypeError(f"`shape` must be lw.events.ordinal(...); got {shape!r}")
+    k = len(names)
+    above_first, _ = shape.resolve(k, names)[0]
+    (first,) = {*range(k)} - {*above_first}
+    return (first, *map(int, above_first))

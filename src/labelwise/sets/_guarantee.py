@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .._tables import first_names
 
 if TYPE_CHECKING:
@@ -14,11 +12,11 @@ if TYPE_CHECKING:
 
 def guarantee(sets: SetPredictor) -> str:
     """One sentence: the probability, of what, for whom, on average over what."""
-    whom, caveat = _whom(sets)
-    if sets.cover == "group":
+    whom, caveat = _whom_it_covers(sets)
+    if sets.coverage_unit == "group":
         what = f"the sets of all cases of a new group{whom} contain their true classes"
         over = "new groups and calibration groups from the same population"
-    elif sets.cover == "case":
+    elif sets.coverage_unit == "case":
         what = f"the set of a random case of a new group{whom} contains its true class"
         over = (
             "groups (each counts the same, however many cases it has) and calibration groups from "
@@ -33,18 +31,20 @@ def guarantee(sets: SetPredictor) -> str:
     )
 
 
-def _whom(sets: SetPredictor) -> tuple[str, str]:
-    if sets.per == "marginal":
+def _whom_it_covers(sets: SetPredictor) -> tuple[str, str]:
+    """Who is covered, and who may be covered less."""
+    if sets.kind == "marginal":
         return "", "; single classes may be covered less"
-    if sets.per == "class":
+    if sets.kind == "class":
         return " of each class", ""
     pools = []
     for event in sets.events:
-        if event.inside.sum() > 1 and not event.inside.all():
-            classes = [sets.class_names[k] for k in np.flatnonzero(event.inside)]
-            pools.append(f"{event.name!r} ({first_names(classes)})")
-    caveat = ""
-    if pools:
-        listed = pools if len(pools) <= 3 else [*pools[:3], "…"]
-        caveat = f"; not for each class in {' or '.join(listed)} by itself"
-    return " of each event", caveat
+        if 1 < len(event.classes) < len(sets.class_names):
+            pools.append(
+                f"{event.name!r} ({first_names([sets.class_names[k] for k in event.classes])})"
+            )
+    if not pools:
+        return " of each event", ""
+    if len(pools) > 3:
+        pools = [*pools[:3], "…"]
+    return " of each event", f"; not for each class in {' or '.join(pools)} by itself"

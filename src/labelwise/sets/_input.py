@@ -6,53 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from .._frames import library_of_frame, same_rows
-from .._labels import as_labels, as_numpy
+from .._frames import same_rows
+from .._labels import as_labels
 from .._resampling import group_codes
-from ..distributions import Distribution
-from ..distributions.named_predictions import read_names
-from ..io import Predictions
+from ..evaluation._forecasts import check_sums, mean_probabilities
 
 
-def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool]:
-    """Mean probabilities (..., K) in double precision, the class names if any, and whether the
-    classes exclude each other.
+def class_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool]:
+    """Mean probabilities (..., K), the class names if any, and whether labels may
+    occur together.
     """
-    if isinstance(q, Predictions):
-        blocks = [as_numpy(block.distribution().mean(), name) for _, block in q.blocks()]
-        p = np.concatenate(blocks) if blocks else np.empty((0, q.n_classes))
-        return p.astype(float), q.class_names, not q.multilabel
-    if isinstance(q, Distribution):
-        return as_numpy(q.mean(), name).astype(float), q.class_names, q.exclusive
-    names = None
-    if library_of_frame(q) is not None:
-        q, _, _, names, _, _ = read_names(q, name, None, members=False)
-    p = as_numpy(q, name).astype(float)
-    if p.ndim < 2:
-        raise ValueError(
-            f"`{name}` must be a distribution or mean probabilities (N, K); got shape {p.shape}"
-        )
-    if p.size and (p.min() < 0 or p.max() > 1 + 1e-3):
-        raise ValueError(
-            f"`{name}` must hold probabilities between 0 and 1; values range from {p.min():.4g} to "
-            f"{p.max():.4g}"
-        )
-    sums = p.sum(axis=-1)
-    if p.size and not np.allclose(sums, 1, atol=1e-2):
-        raise ValueError(
-            f"`{name}` must sum to 1 over the classes; sums range from {sums.min():.4g} to "
-            f"{sums.max():.4g}. "
-            f"For labels that may occur together, pass lw.MultiLabelEnsemble({name}[None])"
-        )
-    return p, names, True
+    p, names, exclusive = mean_probabilities(q, name)
+    if exclusive is None:
+        check_sums(p, name)
+    return p, names, exclusive is False
 
 
 def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """Mean probabilities of classes that exclude each other, (..., K), and the class names if
     any.
     """
-    p, names, exclusive = mean_probabilities(q, name)
-    if not exclusive:
+    p, names, together = class_probabilities(q, name)
+    if together:
         raise ValueError(
             f"the labels of `{name}` may occur together, so there is no one class to cover. Use "
             "lw.sets.fit_labels: yes, no or unsure"
@@ -65,7 +40,7 @@ def calibration_cases(
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Mean probabilities (N, K), true classes (N,) and class names."""
     p, found = one_class_each(q, q_name)
-    names = found or tuple(str(k) for k in range(p.shape[-1]))
+    names = found or tuple(map(str, range(p.shape[-1])))
     (y,) = same_rows(q, **{y_name: y})
     labels = as_labels(y, y_name, names, p.shape[:-1])
     if not len(labels):
@@ -90,8 +65,8 @@ def check_classes(
             )
 
 
-def codes_of(groups: Any, n: int) -> np.ndarray | None:
-    """Groups of ``n`` cases as codes 0, 1, …"""
+def case_groups(groups: Any, n: int) -> np.ndarray:
+    """The group of each of ``n`` cases: 0, 1, …; each its own if none are given."""
     if groups is None:
-        return None
-    return np.asarray(group_codes(np.asarray(groups).reshape(-1), n)[0])
+        return np.arange(n)
+    return np.asarray(group_codes(groups, n)[0])

@@ -37,10 +37,9 @@ class LabelAnswers(Shown):
 
     def _summary(self) -> Summary:
         flat = self.answer.reshape(-1, len(self.class_names))
-        rows = [
-            (name, *((flat[:, k] == a).sum() for a in (1, 0, -1)))
-            for k, name in enumerate(self.class_names[:SHOWN])
-        ]
+        rows = []
+        for name, answer in zip(self.class_names[:SHOWN], flat.T, strict=False):
+            rows.append((name, (answer == 1).sum(), (answer == 0).sum(), (answer == -1).sum()))
         return Summary(
             f"Answers for {len(flat):,} cases",
             ("label", "yes", "no", "unsure"),
@@ -86,16 +85,10 @@ class LabelEvaluation(Shown):
                 return MISSING
             return f"{percent(x.value[k])} ({percent(x.low[k])} to {percent(x.high[k])})"
 
-        rows = [
-            (
-                name,
-                f"{self.n_present[k]:,}",
-                share(self.missed, k),
-                f"{self.n_absent[k]:,}",
-                share(self.false_alarms, k),
-                percent(self.unsure[k]),
-            )
-            for k, name in enumerate(self.class_names)
-        ]
+        rows = []
+        for k, name in enumerate(self.class_names):
+            present = f"{self.n_present[k]:,}", share(self.missed, k)
+            absent = f"{self.n_absent[k]:,}", share(self.false_alarms, k)
+            rows.append((name, *present, *absent, percent(self.unsure[k])))
         header = ("label", "present", "missed", "absent", "false alarms", "unsure")
         return Summary("Answers", header, rows, f"{self.guarantee} {self.note}".rstrip())

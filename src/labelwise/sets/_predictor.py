@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,26 +13,22 @@ import numpy as np
 from .._frames import same_rows
 from .._tables import SHOWN, Shown, Summary, first_names
 from ._input import check_classes, one_class_each
-from ._quantiles import as_level, conformal_threshold
 from ._result import PredictionSets
-from ._shapes import without_gaps
 
 if TYPE_CHECKING:
     from ._evaluation import SetEvaluation
 
 
-@dataclass(frozen=True, eq=False)
-class EventScores:
-    """The calibration scores of the cases whose true class lies in one event."""
+@dataclass(frozen=True)
+class EventThreshold:
+    """The threshold of the cases whose true class lies in one event."""
 
     name: str
-    inside: np.ndarray
-    """The classes of the event, (K,) booleans."""
-    scores: np.ndarray
-    """Sorted, (n,); of whole groups, the largest score of each."""
-    weights: np.ndarray | None
-    """Of the scores, where groups differ in size; ``None``: equal."""
+    classes: tuple[int, ...]
+    """Positions of the classes of the event."""
+    threshold: float
     n_cases: int
+    """Calibration cases."""
     n_groups: int | None
 
 
@@ -43,36 +38,21 @@ class SetPredictor(Shown):
     guarantee and thresholds.
     """
 
-    events: tuple[EventScores, ...]
+    thresholds: np.ndarray
+    """A class is in the set if its score −p is at most this, (K,). A class of several events has
+    the largest threshold, so that the guarantee of each holds.
+    """
+    events: tuple[EventThreshold, ...]
     class_names: tuple[str, ...]
     coverage: float
-    per: str
-    """``"marginal"``, ``"class"`` or ``"events"``."""
-    cover: str | None = None
+    kind: str
+    """For whom the guarantee holds: ``"marginal"``, ``"class"`` or ``"events"``."""
+    coverage_unit: str | None = None
     """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new
     group.
     """
-    order: np.ndarray | None = None
+    order: tuple[int, ...] | None = None
     """Of ordered classes: their positions from lowest to highest; sets then have no gaps."""
-
-    @cached_property
-    def thresholds(self) -> np.ndarray:
-        """A class is in the set if its score −p is at most this, (K,). A class of several events
-        has the largest threshold, so that the guarantee of each holds.
-        """
-        level = as_level(self.coverage)
-        found = np.full(len(self.class_names), -inf)
-        for event in self.events:
-            limit = conformal_threshold(event.scores, level, event.weights)
-            found[event.inside] = np.maximum(found[event.inside], limit)
-        return found
-
-    @property
-    def shared(self) -> np.ndarray:
-        """Which classes belong to several events, (K,): they are covered at least as often as each
-        of these asks for.
-        """
-        return np.asarray(np.sum([event.inside for event in self.events], axis=0) > 1)
 
     @property
     def guarantee(self) -> str:
@@ -89,7 +69,8 @@ class SetPredictor(Shown):
         q : distribution, Predictions or mean probabilities (..., K)
             Of the classes the thresholds were fitted for, from the same model.
         """
-        p = self._probabilities(q)
+        p, names = one_class_each(q, "q")
+        check_classes(p, names, self.class_names)
         member = -p.reshape(-1, p.shape[-1]) <= self.thresholds
         if self.order is not None:
             member = without_gaps(member, self.order)
@@ -122,35 +103,40 @@ class SetPredictor(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to an .npz file of plain numbers and text, for `load_sets`."""
-        from ._storage import save_predictor
+        from ._storage import SETS, save_fitted
 
-        return save_predictor(self, path)
-
-    def _probabilities(self, q: Any) -> np.ndarray:
-        p, names = one_class_each(q, "q")
-        check_classes(p, names, self.class_names)
-        return p
+        return save_fitted(self, SETS, path)
 
     def _summary(self) -> Summary:
         header = ["guarantee for", "classes", "cases", "groups", "in the set if"]
         rows = []
         for event in self.events[:SHOWN]:
-            classes = first_names([self.class_names[k] for k in np.flatnonzero(event.inside)], 3)
-            groups = f"{event.n_groups:,}" if event.n_groups is not None else ""
-            limit = self._limit_in_words(event)
-            rows.append([event.name, classes, f"{event.n_cases:,}", groups, limit])
-        if self.cover is None:
+            classes = list(event.classes)
+            names = first_names([self.class_names[k] for k in classes], 3)
+            limits = -self.thresholds[classes]
+            ends = sorted({f"{limits.min():.4g}", f"{limits.max():.4g}"})
+            limit = f"p ≥ {' to '.join(ends)}"
+            rows.append([event.name, names, f"{event.n_cases:,}", str(event.n_groups), limit])
+        if self.coverage_unit is None:
             for row in (header, *rows):
                 del row[3]
-        per = "event" if self.per == "events" else self.per
-        title = f"Sets (coverage {self.coverage:g} per {per})"
+        kind = "event" if self.kind == "events" else self.kind
+        title = f"Sets (coverage {self.coverage:g} per {kind})"
         if len(self.events) > SHOWN:
             title += f" (the first {SHOWN} of {len(self.events)})"
         return Summary(title, header, rows, self.guarantee)
 
-    def _limit_in_words(self, event: EventScores) -> str:
-        limits = -self.thresholds[event.inside]
-        if limits.max() == -inf:
-            return "always"
-        ends = sorted({f"{limit:.4g}" for limit in (limits.min(), limits.max())})
-        return f"p ≥ {' to '.join(ends)}"
+
+def without_gaps(member: np.ndarray, order: Sequence[int]) -> np.ndarray:
+    """Sets (N, K) with all classes between their lowest and their highest; ``order`` holds the
+    positions of the classes from lowest to highest.
+
+    The set only becomes larger, so that coverage can only grow; a higher level never removes a
+    class.
+    """
+    inside = member[:, order]
+    from_lowest = np.logical_or.accumulate(inside, axis=-1)
+    to_highest = np.logical_or.accumulate(inside[:, ::-1], axis=-1)[:, ::-1]
+    filled = np.empty_like(member)
+    filled[:, order] = from_lowest & to_highest
+    return filled

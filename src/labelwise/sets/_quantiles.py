@@ -49,20 +49,22 @@ def conformal_threshold(
     scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None
 ) -> float:
     r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i +
-    1)`, or ∞; ``scores`` sorted.
+    1)`, or ∞.
 
     Without weights it is the score of rank ⌈(n + 1) · coverage⌉, computed in integers. With
     weights, sums that are equal up to rounding count as equal.
     """
+    order = np.argsort(scores, kind="stable")
     if weights is None:
-        rank = conformal_rank(len(scores), level)
-        return float(scores[rank - 1]) if rank <= len(scores) else inf
-    sums = np.cumsum(weights)
-    total = (sums[-1] if len(sums) else 0.0) + 1.0
-    place = int(
-        np.searchsorted(sums, float(level) * total - len(sums) * np.finfo(float).eps * total)
-    )
-    return float(scores[place]) if place < len(scores) else inf
+        place = conformal_rank(len(scores), level) - 1
+    else:
+        sums = np.cumsum(weights[order])
+        total = sums[-1:].sum() + 1.0
+        rounding = len(sums) * np.finfo(float).eps * total
+        place = int(np.searchsorted(sums, float(level) * total - rounding))
+    if place >= len(scores):
+        return inf
+    return float(scores[order[place]])
 
 
 def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:

@@ -39,9 +39,7 @@ class PredictionSets(Shown):
         row = self.member[case]
         if row.ndim != 1:
             raise IndexError("index one case with integers; for several use `member`")
-        return tuple(
-            name for name, inside in zip(self.class_names, row.tolist(), strict=True) if inside
-        )
+        return tuple(np.asarray(self.class_names, dtype=object)[row])
 
     def __len__(self) -> int:
         return len(self.member)

@@ -1,35 +1,34 @@
-"""Fitted sets as .npz files: their arrays, and everything else as JSON."""
+"""Fitted sets and label thresholds as .npz files of one text: their fields as JSON."""
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..io.atomic import replacing
 from ..io.files import reading
-from ._predictor import EventScores, SetPredictor
+from ._predictor import EventThreshold, SetPredictor
 from ._quantiles import as_level
+from .labels import LabelThresholds
 
-if TYPE_CHECKING:
-    from .labels import LabelThresholds
-
-SETS, LABELS = "labelwise sets 3", "labelwise label thresholds 3"
-SETTINGS = ("coverage", "per", "cover")
+SETS, LABELS = "labelwise sets 4", "labelwise label thresholds 4"
 
 
-def write_values(path: str | os.PathLike[str], kind: str, values: dict[str, Any]) -> Path:
-    """Write the fields of fitted sets."""
+def save_fitted(
+    fitted: SetPredictor | LabelThresholds, kind: str, path: str | os.PathLike[str]
+) -> Path:
+    """Write fitted sets or label thresholds."""
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"fitted sets are written as .npz; got {path.name!r}")
-    arrays: dict[str, Any] = {key: x for key, x in values.items() if isinstance(x, np.ndarray)}
-    settings = {key: x for key, x in values.items() if key not in arrays}
+    fields = {"format": kind, **asdict(fitted)}
     with replacing(path) as file:
-        np.savez(file, settings=json.dumps({"format": kind, **settings}), **arrays)
+        np.savez(file, settings=json.dumps(fields, default=np.ndarray.tolist))
     return path
 
 
@@ -45,67 +44,47 @@ def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
     ...     bool((load_sets(sets.save(pathlib.Path(folder, "sets.npz"))).thresholds == sets.thresholds).all())
     True
     """  # noqa: E501
-    from .labels import thresholds_from
-
     path = Path(path)
     with reading(path), np.load(path, allow_pickle=False) as file:
         if "settings" not in file:
             raise ValueError("it is damaged, or no file of fitted sets: it has no `settings`")
-        values = dict(file)
-        values |= json.loads(str(values.pop("settings")))
-        kind = values.pop("format")
+        fields = json.loads(str(file["settings"]))
+        kind = fields.pop("format")
         if kind not in (SETS, LABELS):
             raise ValueError(
                 f"`path` must be a file of fitted sets, written by `save`; got {kind!r:.60}"
             )
-        values["class_names"] = tuple(values["class_names"])
-        if len(set(values["class_names"])) < len(values["class_names"]):
+        fields["class_names"] = tuple(fields["class_names"])
+        if len(set(fields["class_names"])) < len(fields["class_names"]):
             raise ValueError("it is damaged: `class_names` names something twice")
         if kind == LABELS:
-            return thresholds_from(values)
-        return _predictor_from(values)
+            return _label_thresholds(fields)
+        return _set_predictor(fields)
 
 
-def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
-    """Write a fitted predictor."""
-    events = fitted.events
-    values = {key: getattr(fitted, key) for key in ("class_names", *SETTINGS)}
-    values |= {
-        "event_names": [event.name for event in events],
-        "n_cases": [event.n_cases for event in events],
-        "n_groups": [event.n_groups for event in events],
-        "n_scores": [len(event.scores) for event in events],
-        "inside": np.stack([event.inside for event in events]),
-        "scores": np.concatenate([event.scores for event in events]),
-        "weights": None,
-    }
-    weights = [event.weights for event in events if event.weights is not None]
-    if weights:
-        values["weights"] = np.concatenate(weights)
-    if fitted.order is not None:
-        values["order"] = fitted.order
-    return write_values(path, SETS, values)
+def _set_predictor(fields: dict[str, Any]) -> SetPredictor:
+    as_level(fields["coverage"])
+    fields["thresholds"] = _numbers(fields, "thresholds")
+    events = []
+    for event in fields["events"]:
+        events.append(EventThreshold(**event | {"classes": tuple(event["classes"])}))
+    in_an_event = {k for event in events for k in event.classes}
+    if in_an_event != {*range(len(fields["class_names"]))}:
+        raise ValueError("it is damaged: events and classes do not fit each other")
+    return SetPredictor(**fields | {"events": tuple(events)})
 
 
-def _predictor_from(values: dict[str, Any]) -> SetPredictor:
-    as_level(values["coverage"])
-    inside, scores = values["inside"], values["scores"]
-    shape = (len(values["event_names"]), len(values["class_names"]))
-    fits = inside.shape == shape and sum(values["n_scores"]) == len(scores)
-    if not fits or not inside.any(axis=0).all() or np.isnan(scores).any():
-        raise ValueError("it is damaged: scores, events and classes do not fit each other")
-    ends = np.cumsum(values["n_scores"])[:-1]
-    weights: list[Any] = [None] * len(inside)
-    if values["weights"] is not None:
-        weights = np.split(values["weights"], ends)
-    events = map(
-        EventScores,
-        values["event_names"],
-        inside,
-        np.split(scores, ends),
-        weights,
-        values["n_cases"],
-        values["n_groups"],
-    )
-    settings = {key: values[key] for key in SETTINGS}
-    return SetPredictor(tuple(events), values["class_names"], **settings, order=values.get("order"))
+def _label_thresholds(fields: dict[str, Any]) -> LabelThresholds:
+    for name in ("lower", "upper", "n_present", "n_absent"):
+        fields[name] = _numbers(fields, name)
+    if not (fields["lower"] <= fields["upper"]).all():
+        raise ValueError("it is damaged: the thresholds do not fit each other")
+    return LabelThresholds(**fields)
+
+
+def _numbers(fields: dict[str, Any], name: str) -> np.ndarray:
+    """One number for each class."""
+    numbers = np.asarray(fields[name])
+    if numbers.shape != (len(fields["class_names"]),) or np.isnan(numbers).any():
+        raise ValueError(f"it is damaged: `{name}` must be a number for each class")
+    return numbers

@@ -16,7 +16,7 @@ from .._frames import same_rows
 from .._labels import outcomes_by_class
 from .._resampling import Estimate, check_confidence, share_estimate
 from .._tables import SHOWN, Shown, Summary
-from ._input import check_classes, codes_of, mean_probabilities
+from ._input import case_groups, check_classes, class_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import (
     allowed_errors,
@@ -63,7 +63,8 @@ class LabelThresholds(Shown):
 
     def predict(self, q: Any) -> LabelAnswers:
         """Yes, no or unsure for each label of each case."""
-        p = self._probabilities(q)
+        p, names, _ = class_probabilities(q, "q")
+        check_classes(p, names, self.class_names)
         answer = np.where(p >= self.upper, 1, np.where(p < self.lower, 0, -1))
         return LabelAnswers(answer, self.class_names, self.guarantee)
 
@@ -87,38 +88,37 @@ class LabelThresholds(Shown):
             nothing was missed, they are exact for as many independent groups.
         """
         check_confidence(confidence)
-        p = self._probabilities(q)
         (y_true,) = same_rows(q, y_true=y_true)
-        present = outcomes_by_class(y_true, self.class_names, p.shape[:-1])
-        answer = self.predict(q).answer.reshape(present.shape)
-        code = codes_of(groups, len(present))
-        if self.grouped and code is None:
+        answers = self.predict(q).answer
+        present = outcomes_by_class(y_true, self.class_names, answers.shape[:-1])
+        answer = answers.reshape(present.shape)
+        if self.grouped and groups is None:
             raise InputError(
                 "these thresholds were fitted with `groups`, so they are evaluated by group",
                 fix="groups",
             )
-        estimand = "group" if self.grouped else "case"
-
-        method = "Clopper–Pearson" if code is None else f"over groups, of a random {estimand}"
-
-        def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
-            found = np.empty((3, len(self.class_names)))
-            for k in range(len(self.class_names)):
-                cases = among[:, k]
-                groups_here = None if code is None else code[cases]
-                share = share_estimate(hits[cases, k], groups_here, confidence, estimand=estimand)
-                found[:, k] = share.value, share.low, share.high
-            value, low, high = found
-            return Estimate(value, low, high, confidence, method)
-
-        note = ""
-        if code is not None:
-            who = "a random case of a random group" if self.grouped else "a random case"
+        estimand, who = "case", "a random case"
+        if self.grouped:
+            estimand, who = "group", "a random case of a random group"
+        method, note = "Clopper–Pearson", ""
+        if groups is not None:
+            method = f"over groups, of a random {estimand}"
             note = (
                 f"Shares are those of {who}, and intervals allow for dependence within groups. "
                 "Where there were no errors, the groups "
                 "are the units of an exact interval."
             )
+        code = case_groups(groups, len(present))
+
+        def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
+            """The share of hits among the chosen cases of each label."""
+            found = np.empty((3, len(self.class_names)))
+            for k in range(len(self.class_names)):
+                here = among[:, k]
+                share = share_estimate(hits[here, k], code[here], confidence, estimand=estimand)
+                found[:, k] = share.value, share.low, share.high
+            return Estimate(found[0], found[1], found[2], confidence, method)
+
         return LabelEvaluation(
             shares(answer == 0, present),
             shares(answer == 1, ~present),
@@ -132,21 +132,15 @@ class LabelThresholds(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to an .npz file of plain numbers and text, for `load_sets`."""
-        from ._storage import LABELS, write_values
+        from ._storage import LABELS, save_fitted
 
-        return write_values(path, LABELS, vars(self))
-
-    def _probabilities(self, q: Any) -> np.ndarray:
-        p, names, _ = mean_probabilities(q, "q")
-        check_classes(p, names, self.class_names)
-        return p
+        return save_fitted(self, LABELS, path)
 
     def _summary(self) -> Summary:
         rows = []
         for k, name in enumerate(self.class_names[:SHOWN]):
-            limits = (self.lower[k], self.upper[k])
-            words = ["never" if np.isinf(limit) else f"{limit:.4g}" for limit in limits]
-            rows.append((name, f"{self.n_present[k]:,}", f"{self.n_absent[k]:,}", *words))
+            counts = (f"{self.n_present[k]:,}", f"{self.n_absent[k]:,}")
+            rows.append((name, *counts, f"{self.lower[k]:.4g}", f"{self.upper[k]:.4g}"))
         header = ("label", "present", "absent", "no below", "yes from")
         return Summary("Yes, no or unsure", header, rows, self.guarantee)
 
@@ -198,26 +192,28 @@ def fit_labels(
     For each label, on average over calibration samples, in a new case: a present label is answered no with probability at most 0.1, and an absent one yes with at most 0.1 (conformal risk control).
     """  # noqa: E501
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
-    p, found, _ = mean_probabilities(q_cal, "q_cal")
-    names = found or tuple(str(k) for k in range(p.shape[-1]))
+    p, found, _ = class_probabilities(q_cal, "q_cal")
+    names = found or tuple(map(str, range(p.shape[-1])))
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)
-    code = codes_of(groups, len(p))
+    code = case_groups(groups, len(p))
     delta = None  # the error probability of each test
     if confidence is not None:
-        if code is not None:
+        if groups is not None:
             raise ValueError(
                 "`confidence` cannot be combined with `groups`: its tests are about independent "
                 "cases. Without it the rates hold on average"
             )
         delta = float(1 - as_level(confidence, "confidence"))
     lower, upper = np.empty(k), np.empty(k)
-    for j in range(k):
+    unit = "cases" if groups is None else "groups"
+    for j, name in enumerate(names):
         here = present[:, j]
-        with_label, without_label = (None, None) if code is None else (code[here], code[~here])
-        lower[j] = -_quantile(-p[here, j], 1 - miss, delta, with_label, names[j], "with")
-        above = _quantile(p[~here, j], 1 - alarm, delta, without_label, names[j], "without")
+        whom = f"{unit} with the label {name!r}"
+        lower[j] = -_quantile(-p[here, j], 1 - miss, delta, code[here], "miss_rate", whom)
+        whom = f"{unit} without the label {name!r}"
+        above = _quantile(p[~here, j], 1 - alarm, delta, code[~here], "false_alarm_rate", whom)
         upper[j] = np.nextafter(above, inf)
     both = lower > upper  # no doubt is left: any cut between them keeps both rates
     lower[both] = upper[both] = (lower[both] + upper[both]) / 2
@@ -231,7 +227,7 @@ def fit_labels(
         confidence,
         counts,
         len(p) - counts,
-        code is not None,
+        groups is not None,
     )
 
 
@@ -239,40 +235,25 @@ def _quantile(
     scores: np.ndarray,
     level: Fraction,
     delta: float | None,
-    code: np.ndarray | None,
-    name: str,
-    which: str,
+    code: np.ndarray,
+    option: str,
+    whom: str,
 ) -> float:
     """The threshold that a share ``level`` of new scores does not exceed: on average, or with
     confidence 1 − δ.
     """
-    n = len(scores) if code is None else len(np.unique(code))
-    rate = float(1 - level)
+    _, group, count = np.unique(code, return_inverse=True, return_counts=True)
+    n, rate = len(count), float(1 - level)
     needed = fewest_cases(level) if delta is None else fewest_with_confidence(rate, delta)
     if n < needed:
-        name_of_rate = "miss_rate" if which == "with" else "false_alarm_rate"
         raise ValueError(
-            f"`{name_of_rate}` {rate:g} needs at least {needed} calibration "
-            f"{'cases' if code is None else 'groups'} {which} the label {name!r}; "
-            f"got {n}. Collect more, or allow a higher rate"
+            f"`{option}` {rate:g} needs at least {needed} calibration {whom}; got {n}. Collect "
+            "more, or allow a higher rate"
         )
-    order = np.argsort(scores, kind="stable")
     if delta is not None:
         # Of the scores, so many may lie above: fixed-sequence tests from the largest one down.
-        return float(scores[order][n - 1 - allowed_errors(n, rate, delta)])
+        return float(np.sort(scores)[n - 1 - allowed_errors(n, rate, delta)])
     weights = None
-    if code is not None:
-        _, group, count = np.unique(code, return_inverse=True, return_counts=True)
-        weights = (1.0 / count[group])[order]
-    return conformal_threshold(scores[order], level, weights)
-
-
-def thresholds_from(values: dict[str, Any]) -> LabelThresholds:
-    """Label thresholds from the fields in a file."""
-    labels = LabelThresholds(**values)
-    for name in ("lower", "upper", "n_present", "n_absent"):
-        if values[name].shape != (len(labels.class_names),):
-            raise ValueError(f"it is damaged: `{name}` has shape {values[name].shape}")
-    if not (labels.lower <= labels.upper).all():
-        raise ValueError("it is damaged: the thresholds do not fit each other")
-    return labels
+    if n < len(scores):  # each group weighs 1
+        weights = 1.0 / count[group]
+    return conformal_threshold(scores, level, weights)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .design import Design, project
+from .design import Design, degrees_of_freedom, project
 
 CONFIDENCE = 0.95
 N_DRAWS = 4000  # of the mean squares: an end moves by less than a point between seeds
@@ -47,11 +47,8 @@ def estimate_components(design: Design, deviation: np.ndarray) -> Components:
     if len(deviation) > n_cells:
         residuals = deviation - means.reshape(n_cells, *deviation.shape[1:])[design.cells]
         noise = _mean_square(residuals, len(deviation) - n_cells)
-    variance = _variance_components(
-        {term: square.values for term, square in squares.items()},
-        None if noise is None else noise.values,
-        design,
-    )
+    values = {term: square.values for term, square in squares.items()}
+    variance = _variance_components(values, None if noise is None else noise.values, design)
     estimates, intervals = _shares_of_variance(squares, noise, design, variance.sum(axis=1))
     return Components(variance, estimates, intervals)
 
@@ -65,14 +62,13 @@ def shares_of(parts: np.ndarray) -> np.ndarray:
 def _mean_squares(means: np.ndarray) -> dict[Term, MeanSquare]:
     """The mean square of each main effect and interaction, from the cells' means (*sizes, N, K)."""
     *sizes, n, k = means.shape
-    factors = range(len(sizes))
     squares = {}
     for order in range(len(sizes), 0, -1):
-        for term in combinations(factors, order):
-            others = [j for j in factors if j not in term]
-            effect = project(means, centered=term, averaged=others).reshape(-1, n, k)
-            df = prod(sizes[j] - 1 for j in term)
-            squares[term] = _mean_square(effect, df, repeated=prod(sizes[j] for j in others))
+        for term in combinations(range(len(sizes)), order):
+            effect = project(means, centered=term)
+            repeated = means.size // effect.size
+            df = degrees_of_freedom(sizes, term)
+            squares[term] = _mean_square(effect.reshape(-1, n, k), df, repeated)
     return squares
 
 
@@ -114,19 +110,17 @@ def _variance_components(
     factors = tuple(range(len(sizes)))
     components = {}
     for term in squares:
-        alternating = [
-            (-1) ** (len(other) - len(term)) * square
-            for other, square in squares.items()
-            if {*term} <= {*other}
-        ]
-        repeated = prod(sizes[j] for j in factors if j not in term)
-        components[term] = np.sum(alternating, axis=0) / repeated
+        alternating: Any = 0
+        for other, square in squares.items():
+            if {*term} <= {*other}:
+                alternating = alternating + (-1) ** (len(other) - len(term)) * square
+        components[term] = alternating / prod(sizes[j] for j in factors if j not in term)
     if noise is not None:
         components[factors] = components[factors] - noise * np.mean(1 / design.cell_sizes)
-    sources = [components[(j,)] for j in factors]
-    if len(sizes) > 1:
-        interactions = [x for term, x in components.items() if len(term) > 1]
-        sources.append(np.sum(interactions, axis=0))
+    # In the order of the factors, then what they share.
+    sources = [components.pop((j,)) for j in factors]
+    if components:
+        sources.append(np.sum(list(components.values()), axis=0))
     if noise is not None:
         sources.append(noise)
     return np.stack(sources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -33,7 +33,7 @@ def as_factors(factors: Any, n_members: int) -> Factors | None:
                 f"`factors`: a factor needs a name other than {INTERACTION!r} and {REPLICATES!r}; "
                 f"got {name!r}"
             )
-        given = () if isinstance(levels, str) else tuple(str(x) for x in levels)
+        given = () if isinstance(levels, str) else tuple(map(str, levels))
         if len(given) != n_members:
             raise ValueError(
                 f"`factors`: {name!r} must give one level for each of the {n_members} members; got "
@@ -59,7 +59,7 @@ class Design:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many levels each factor has."""
-        return tuple(len(names) for names in self.levels)
+        return tuple(map(len, self.levels))
 
     @property
     def cells(self) -> np.ndarray:
@@ -87,43 +87,52 @@ class Design:
 
 def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
     """The design, and whether cells had to be given equal weights."""
-    levels = {name: list(dict.fromkeys(given)) for name, given in factors.items()}
-    for name, names in levels.items():
+    levels, codes = [], []
+    for name, given in factors.items():
+        names = list(dict.fromkeys(given))
         if len(names) < 2:
             raise ValueError(
                 f"`factors`: {name!r} has only one level, so it explains nothing. Leave it out"
             )
-    codes = np.array([[levels[name].index(x) for x in given] for name, given in factors.items()])
-    cells = np.zeros([len(names) for names in levels.values()])
+        levels.append(tuple(names))
+        codes.append([names.index(level) for level in given])
+    cells = np.zeros([len(names) for names in levels])
     np.add.at(cells, tuple(codes), weights)
     missing = np.argwhere(cells == 0)
     if len(missing):
-        cell = ", ".join(
-            f"{name} {levels[name][i]!r}" for name, i in zip(levels, missing[0], strict=True)
-        )
+        cell = []
+        for name, of_factor, i in zip(factors, levels, missing[0], strict=True):
+            cell.append(f"{name} {of_factor[i]!r}")
         have = "has" if len(missing) == 1 else "have"
         raise ValueError(
             f"`factors` must be completely crossed: {counted(len(missing), 'cell')} of "
-            f"{cells.size} {have} no member, such as {cell}. Predict these, or leave out a level"
+            f"{cells.size} {have} no member, such as {', '.join(cell)}. Predict these, or leave "
+            "out a level"
         )
     # With weights that are not the products of the levels' weights, main effects overlap and do not
     # add up.
     products = np.ones(())
     for axis in range(cells.ndim):
-        others = tuple(i for i in range(cells.ndim) if i != axis)
+        others = tuple({*range(cells.ndim)} - {axis})
         products = products * cells.sum(axis=others, keepdims=True)
     overlap = bool(np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max())
     if overlap:
         weights = weights / cells[tuple(codes)] / cells.size
-    return Design(tuple(tuple(names) for names in levels.values()), codes, weights), overlap
+    return Design(tuple(levels), np.array(codes), weights), overlap
 
 
-def project(means: np.ndarray, *, centered: Any, averaged: Any) -> np.ndarray:
-    """The means of cells (*sizes, ...) less their mean over each of the factors ``centered``, and
-    averaged over the factors ``averaged``, whose axes have length 1 then.
+def project(means: np.ndarray, centered: Sequence[int], kept: Sequence[int] = ()) -> np.ndarray:
+    """The means of cells (*sizes, N, K) less their mean over each of the factors ``centered``, and
+    averaged over all factors but these and those ``kept``; averaged axes have length 1.
     """
-    for factor in averaged:
-        means = means.mean(axis=factor, keepdims=True)
+    for factor in range(means.ndim - 2):
+        if factor not in centered and factor not in kept:
+            means = means.mean(axis=factor, keepdims=True)
     for factor in centered:
         means = means - means.mean(axis=factor, keepdims=True)
     return means
+
+
+def degrees_of_freedom(sizes: Sequence[int], term: Sequence[int]) -> int:
+    """Of the effect of the factors ``term``: the product of their numbers of levels less 1."""
+    return prod(sizes[factor] - 1 for factor in term)

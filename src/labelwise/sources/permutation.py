@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .design import project
+from .design import degrees_of_freedom, project
 
 
 class PermutationTest(NamedTuple):
@@ -40,11 +40,10 @@ def permute_levels(
     factor only. The statistic is unbiased and studentized for any interactions, so that the test is
     approximate, not wrong, if it interacts with several.
     """
-    tests = [
-        _test_within(means, factor, other, n_permutations, rng)
-        for other in range(means.ndim - 2)
-        if other != factor
-    ]
+    tests = []
+    for other in range(means.ndim - 2):
+        if other != factor:
+            tests.append(_test_within(means, factor, other, n_permutations, rng))
     p, label_p, smallest = zip(*tests, strict=True)
     return PermutationTest(max(p), np.max(label_p, axis=0), max(smallest))
 
@@ -56,25 +55,23 @@ def _test_within(
     sizes = means.shape[:-2]
     n, blocks = sizes[factor], sizes[other]
     orders = _orders(n, blocks, n_permutations, rng)
-    rest = [j for j in range(len(sizes)) if j not in (factor, other)]
+    rest = sorted({*range(len(sizes))} - {factor, other})
     main, interactions = np.empty(0), []
     for order in range(len(rest) + 1):
         for term in combinations(rest, order):
-            averaged = [j for j in rest if j not in term]
-            effect = project(means, centered=(factor, *term), averaged=averaged)
-            effect = np.moveaxis(effect, (factor, other), (0, 1))
-            products = _products(effect.reshape(n * blocks, -1, means.shape[-1]))
+            effect = project(means, centered=(factor, *term), kept=(other,))
             # Each effect stands for as many cells as were averaged, and instances are averaged.
-            products *= prod(sizes[j] for j in averaged) / means.shape[-2]
+            weight = means.size / effect.size / means.shape[-2]
+            effect = np.moveaxis(effect, (factor, other), (0, 1))
+            products = weight * _products(effect.reshape(n * blocks, -1, means.shape[-1]))
             products = products.reshape(n, blocks, n, blocks, -1)
             # Cells of the same level in two blocks: only their products change.
             within = np.einsum("ibibk->k", products)
-            across = sum(
-                products[orders[:, b], b, orders[:, c], c].sum(axis=1)
-                for b, c in combinations(range(blocks), 2)
-            )
+            across = 0.0
+            for b, c in combinations(range(blocks), 2):
+                across = across + products[orders[:, b], b, orders[:, c], c].sum(axis=1)
             between = np.maximum((within + 2 * across) / blocks, 0)
-            df = (n - 1) * prod(sizes[j] - 1 for j in term)
+            df = degrees_of_freedom(sizes, (factor, *term))
             if term:
                 interactions.append(Interaction(between / df, df, order))
             else:
@@ -117,10 +114,7 @@ def permute_members(
     products = _products(deviation - deviation.mean(axis=0)) / deviation.shape[1]
     inside = assignments[:, None, :] == np.arange(n)[:, None]
     inside = inside / np.sqrt(counts)[:, None]  # (P, n, M)
-    between = np.stack(
-        [np.einsum("pau,pau->p", inside @ label, inside) for label in np.moveaxis(products, -1, 0)],
-        axis=-1,
-    )
+    between = np.einsum("pau,uvk,pav->pk", inside, products, inside, optimize=True)
     total = np.einsum("uuk->k", products)
     noise = Interaction(np.maximum(total - between, 0) / (m - n), m - n, 1)
     # Levels with equally many members can change places.
@@ -160,9 +154,12 @@ def _studentized(main: np.ndarray, df: int, interactions: Sequence[Interaction])
     Its mean square is compared with what the interactions of the factor make it on average. The
     variances are those of normal effects, but for a common scale.
     """
-    expected = sum((-1) ** (x.order + 1) * x.square for x in interactions)
+    expected, noise = np.zeros_like(main), np.zeros_like(main)
+    for x in interactions:
+        expected += (-1) ** (x.order + 1) * x.square
+        noise += x.square**2 / x.df
     effect = main - expected
-    variance = np.maximum(expected, 0) ** 2 / df + sum(x.square**2 / x.df for x in interactions)
+    variance = np.maximum(expected, 0) ** 2 / df + noise
     scale = np.sqrt(variance + effect**2)
     # A label on which all members agree has no effect.
     return np.asarray(np.where(scale > 0, effect / np.where(scale > 0, scale, 1), -1))

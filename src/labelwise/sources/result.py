@@ -118,7 +118,9 @@ class Sources(Shown):
 
     def _interval(self, i: int) -> str:
         low, high = self.intervals[i]
-        return f"{percent(low, 0)} to {percent(high, 0)}" if low == low else MISSING
+        if np.isnan(low):
+            return MISSING
+        return f"{percent(low, 0)} to {percent(high, 0)}"
 
     @property
     def sentence(self) -> str:

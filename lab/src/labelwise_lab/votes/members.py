@@ -5,7 +5,7 @@ and by what EU detects.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +18,32 @@ from ..validation import as_rng, to_numpy
 
 Members = Ensemble | MultiLabelEnsemble
 METHODS = ("temperature", "platt", "beta", "isotonic")
+
+
+@dataclass(frozen=True, eq=False)
+class SeparateCalibration:
+    """A calibration of each member by itself."""
+
+    members: tuple[Calibration, ...]
+
+    def __call__(self, q: Members) -> Members:
+        """The recalibrated ensemble."""
+        probs = [f(q_one).probs[0] for f, q_one in zip(self.members, _one_by_one(q), strict=True)]
+        kind: Any = type(q)
+        options = {"weights": q.weights, "class_names": q.class_names}
+        return cast("Members", kind(np.stack(probs), **options))
+
+
+def fit_separately(q: Members, y_true: Any, *, method: Any) -> SeparateCalibration:
+    """Calibrate each member by itself."""
+    fits = [fit_calibration(one, y_true, method=method) for one in _one_by_one(q)]
+    return SeparateCalibration(tuple(fits))
+
+
+def _one_by_one(q: Members) -> list[Members]:
+    """Ensembles of one member each."""
+    kind: Any = type(q)
+    return [kind(to_numpy(p)[None], class_names=q.class_names) for p in q.probs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +73,7 @@ class MemberCalibration:
     """``"raw"``, ``"shared"`` and ``"per member"``."""
     best: str
     """The one whose mean prediction has the lowest held-out log loss."""
-    calibration: Calibration | None
+    calibration: Calibration | SeparateCalibration | None
     """The best one, fitted to all cases; ``None`` for ``"raw"``."""
 
     def __call__(self, q: Members) -> Members:
@@ -128,17 +154,14 @@ def calibrate_members(
     options: dict[str, Any] = {"n_bootstrap": n_bootstrap, "rng": rng}
     if n_bootstrap and groups is not None:
         options["groups"] = np.asarray(groups)[chosen]
-    fits = {"shared": False, "per member": True}
-    fitted = {
-        name: fit_calibration(q[~chosen], y[~chosen], method=method, per_member=each)
-        for name, each in fits.items()
-    }
+    fits: dict[str, Any] = {"shared": fit_calibration, "per member": fit_separately}
+    fitted = {name: fit(q[~chosen], y[~chosen], method=method) for name, fit in fits.items()}
     scores = {"raw": _scores(q[chosen], y[chosen], options)}
     scores |= {name: _scores(f(q[chosen]), y[chosen], options) for name, f in fitted.items()}
     best = min(scores, key=lambda name: float(scores[name].log_loss))
     calibration = None
     if best != "raw":
-        calibration = fit_calibration(q, y, method=method, per_member=fits[best])
+        calibration = fits[best](q, y, method=method)
     return MemberCalibration(scores, best, calibration)
 
 
