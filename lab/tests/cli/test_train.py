@@ -139,7 +139,7 @@ def test_folders_of_images_and_tables_are_data_sets_too(tmp_path):
         )
     )
     for name, classes in (("photos", ("bright", "dark")), ("t.csv", ("no", "yes"))):
-        run(tmp_path / name, "-o", tmp_path / f"{name}.npz", "--quick", "--epochs", "200")
+        run(tmp_path / name, "-o", tmp_path / f"{name}.npz", "--quick", "--epochs", "60")
         stored = load_predictions(tmp_path / f"{name}.npz")
         assert stored.class_names == classes
         assert (stored.probs.mean(0).argmax(-1) == stored.y_true).mean() > 0.7
