@@ -100,20 +100,16 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
     return int(axis % ndim)
 
 
-CHECKED_AT_ONCE = 1 << 18
-"""NumPy arrays of up to this many predictions are validated on construction; larger ones on first
-use.
-"""
-
-
-def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
-    """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
-    if values_known(stored) and 0 not in stored.shape:
-        tolerance = SUM_TOLERANCE[dtype_name(stored)]
-        values = stored if type(stored) is np.ndarray else on_host(without_gradient(stored))
+def check_probabilities(x: Array, name: str, *, sum_to_one: bool) -> None:
+    """Check that ``x`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
+    if values_known(x) and 0 not in x.shape:
+        tolerance = SUM_TOLERANCE[dtype_name(x)]
+        values = x
+        if type(x) is not np.ndarray:
+            values = on_host(without_gradient(x))
         if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
-        probs = widen(stored)
+        probs = widen(x)
         check_range(probs, name, tolerance, "Ensemble" if sum_to_one else "MultiLabelEnsemble")
         if sum_to_one:
             check_sums(probs, name, tolerance)

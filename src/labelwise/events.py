@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -122,6 +122,10 @@ Family = Events | Mapping[str, Iterable[Label]]
 """Events as given by users."""
 
 
+@overload
+def as_events(events: None) -> None: ...
+@overload
+def as_events(events: Family) -> Events: ...
 def as_events(events: Family | None) -> Events | None:
     """Events from user input: ``None`` means the labels themselves, a mapping means `groups`."""
     if events is None or isinstance(events, Events):

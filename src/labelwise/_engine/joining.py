@@ -24,7 +24,7 @@ import numpy as np
 from .._arrays import Array, at_most_one, namespace
 from ..losses import CostLoss, Loss
 from . import kernel
-from .compute import NAMES, unit_of
+from .ensembles import NAMES, unit_of
 from .host import back, on_host
 
 Three = tuple[Array, ...]

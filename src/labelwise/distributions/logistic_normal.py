@@ -122,7 +122,7 @@ class LogisticNormal(Distribution[ArrayT]):
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
         return with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
-    def checked(self) -> Self:
+    def with_valid_values(self) -> Self:
         return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
 
     @property

@@ -95,7 +95,7 @@ class JointLog(JointLoss):
         return namespace(p).sum(self.shares(p, m, d), axis=-1)
 
     def maximum(self, n: int) -> float:
-        return LogLoss(self.base).joint_maximum(n)
+        return log(n) * self.unit
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class JointSquared(JointLoss):
         return namespace(d).sum(d * d, axis=-1)
 
     def maximum(self, n: int) -> float:
-        return SquaredLoss().joint_maximum(n)
+        return 1 - 1 / n
 
 
 @dataclass(frozen=True)

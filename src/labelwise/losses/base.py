@@ -67,10 +67,6 @@ class Loss:
         """This loss for the events ``names``: only costs given by name depend on them."""
         return self
 
-    def joint_maximum(self, n: int) -> float:
-        """The largest joint uncertainty about ``n`` classes."""
-        raise NotImplementedError
-
     @property
     def kink(self) -> Array | None:
         """The probability at which the entropy has a kink, or ``None``."""

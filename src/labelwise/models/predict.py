@@ -160,7 +160,7 @@ def from_models(
     values, labels = _ask(adapter, _with_progress(batches, total, progress))
     q = _distribution(values, adapter, activation, class_axis, class_names, X)
     if len(q.batch_shape) == 1:
-        with_ids(q, row_labels(X))  # labels with the same index are matched by it
+        q = with_ids(q, row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
         return q
     if labels is None:
