@@ -198,9 +198,9 @@ def test_data_frames(optional: Any) -> None:
 def test_not_a_distribution() -> None:
     with refused(
         TypeError,
-        "`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got ndarray",
+        "`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got str",
     ):
-        lw.decompose(PROBS)
+        lw.decompose("probs")
     with refused(TypeError, "`q` must be a distribution", "got the class Ensemble"):
         lw.decompose(lw.Ensemble)
 

@@ -19,10 +19,8 @@ from ._suggestions import check_choice
 
 LIBRARIES = ("pandas", "polars")
 Library = Literal["pandas", "polars"]
-SHOWN = 10
-"""A summary has at most so many rows."""
-LONGEST = 40
-"""Longer names are cut in a summary."""
+SHOWN = 10  # rows of a summary at most
+LONGEST = 40  # longer names are cut in a summary
 
 
 @dataclass(frozen=True)
@@ -38,31 +36,28 @@ class Summary:
         """As plain text; control characters in names are replaced."""
         lines = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  "
-            + "  ".join(
-                x.ljust(w) if i == 0 else x.rjust(w)
-                for i, (x, w) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join(
-            [_printable(self.title), *table, *([f"  {self.note}"] if self.note else [])]
-        )
+        texts = [_printable(self.title)]
+        for first, *others in lines:
+            cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
+            texts.append(f"  {'  '.join(cells)}".rstrip())
+        if self.note:
+            texts.append(f"  {self.note}")
+        return "\n".join(texts)
 
     def html(self) -> str:
         """As HTML with everything escaped."""
-        head = "".join(f"<th>{_escaped(x)}</th>" for x in self.header)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{_escaped(x)}</td>' for x in row)}</tr>" for row in self.rows
-        )
-        table = (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            if self.rows
-            else ""
-        )
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        return f"<div><p>{html.escape(_printable(self.title))}</p>{table}{note}</div>"
+        parts = [f"<p>{html.escape(_printable(self.title))}</p>"]
+        if self.rows:
+            head = _html_cells(self.header, "th")
+            body = "".join(f"<tr>{_html_cells(row, 'td')}</tr>" for row in self.rows)
+            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        if self.note:
+            parts.append(f"<p>{html.escape(self.note)}</p>")
+        return f"<div>{''.join(parts)}</div>"
+
+
+def _html_cells(row: Sequence[Any], tag: str) -> str:
+    return "".join(f"<{tag}>{html.escape(_cell(x))}</{tag}>" for x in row)
 
 
 class Shown:
@@ -79,12 +74,9 @@ class Shown:
 
 
 def _cell(x: Any) -> str:
-    text = number(float(x), 4) if isinstance(x, float | np.floating) else _printable(str(x))
-    return shortened(text, LONGEST)
-
-
-def _escaped(x: Any) -> str:
-    return html.escape(_cell(x))
+    if isinstance(x, float | np.floating):
+        return shortened(number(float(x), 4), LONGEST)
+    return shortened(_printable(str(x)), LONGEST)
 
 
 def _printable(text: str) -> str:
@@ -93,22 +85,31 @@ def _printable(text: str) -> str:
 
 def counted(n: int, one: str, many: str | None = None) -> str:
     """``3 labels``, ``1 label``."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    if n == 1:
+        return f"{n:,} {one}"
+    return f"{n:,} {many or one + 's'}"
 
 
 def shortened(text: str, longest: int) -> str:
     """``text``, cut with an ellipsis if it is longer."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1] + "…"
 
 
 def enumerated(words: Sequence[str]) -> str:
     """``a, b and c``."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
     """The first few names."""
-    return ", ".join(_cell(name) for name in names[:most]) + (", …" if len(names) > most else "")
+    shown = [_cell(name) for name in names[:most]]
+    if len(names) > most:
+        shown.append("…")
+    return ", ".join(shown)
 
 
 def plain(value: Any, digits: int = 17) -> Any:
@@ -126,7 +127,9 @@ def plain(value: Any, digits: int = 17) -> Any:
         return [plain(part, digits) for part in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.{digits}g}") if np.isfinite(value) else None
-    return value.item() if isinstance(value, np.integer | np.bool_) else value
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    return value
 
 
 def xarray() -> Any:
@@ -140,15 +143,13 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     """
     check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
-    plain = {
-        name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x
-        for name, values in columns.items()
-    }
-    return (
-        module.DataFrame(plain, index=index)
-        if library == "pandas"
-        else module.DataFrame(plain, nan_to_null=True)
-    )
+    series: dict[str, Any] = {}
+    for name, values in columns.items():
+        x = np.asarray(values)
+        series[name] = x.tolist() if x.dtype.kind in "OUST" else x
+    if library == "pandas":
+        return module.DataFrame(series, index=index)
+    return module.DataFrame(series, nan_to_null=True)
 
 
 def instance_frame(
@@ -169,24 +170,26 @@ def instance_frame(
     (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
     their positions. With ``rank`` the rows are numbered from 1 before that.
     """
-    ranks = {"rank": np.arange(1, len(where) + 1)} if rank and where is not None else {}
+    numbered: dict[str, Any] = {}
+    if rank and where is not None:
+        numbered["rank"] = np.arange(1, len(where) + 1)
     if ids is None and known is not None and not is_positions(known):
-        known = known if where is None else ids_at(known, where)
+        if where is not None:
+            known = ids_at(known, where)
         if library == "pandas":
-            index = (
-                known
-                if repeat == 1
-                else known.repeat(repeat)
-                if hasattr(known, "repeat")
-                else np.repeat(known, repeat)
-            )
-            return frame(ranks | dict(columns), library, index)
+            index = known
+            if repeat > 1:
+                # an index of pandas may have several levels
+                index = (
+                    index.repeat(repeat) if hasattr(index, "repeat") else np.repeat(index, repeat)
+                )
+            return frame(numbered | dict(columns), library, index)
         names = {"id": np.fromiter(known, dtype=object, count=len(known))}
     else:
         names = index_columns(shape, ids, where)
-    return frame(
-        ranks | {name: np.repeat(x, repeat) for name, x in names.items()} | dict(columns), library
-    )
+    for name, x in names.items():
+        numbered[name] = np.repeat(x, repeat)
+    return frame(numbered | dict(columns), library)
 
 
 def index_columns(
@@ -198,7 +201,8 @@ def index_columns(
     ``where`` holds positions in the flattened instances.
     """
     size = int(np.prod(shape, dtype=int))
-    where = np.arange(size) if where is None else where
+    if where is None:
+        where = np.arange(size)
     if ids is not None:
         given = np.asarray(to_numpy(ids))
         if given.shape not in (shape, (size,)):
@@ -209,4 +213,6 @@ def index_columns(
         return {"id": given.reshape(-1)[where]}
     if len(shape) == 1:
         return {"instance": where}
-    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))} if shape else {}
+    if not shape:
+        return {}
+    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))}

@@ -22,10 +22,9 @@ from .losses import CustomLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
+# Members that are kept as they are, if they weigh the same: together they take no more memory than
+# the state that replaces them.
 FIRST = 7
-"""Members that are kept as they are, if they weigh the same: together they take no more memory than
-the state that replaces them.
-"""
 
 
 class Accumulator:
@@ -86,8 +85,9 @@ class Accumulator:
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
         p = kind(probs[None] if hasattr(probs, "shape") else [probs], member_axis=0).probs[0, ...]
-        xp = namespace(p)
-        w = like(weight, p) if isinstance(weight, int | float | np.ndarray | np.number) else weight
+        xp, w = namespace(p), weight
+        if isinstance(w, int | float | np.ndarray | np.number):
+            w = like(w, p)
         if tuple(w.shape) not in ((), tuple(p.shape[:-1])):
             raise ValueError(
                 f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got "
@@ -130,7 +130,10 @@ class Accumulator:
 
     def _add(self, p: Array, w: Array) -> None:
         """Join the state with a member."""
-        w = w.reshape((1,) * p.ndim if w.ndim == 0 else (*p.shape[:-1], 1))
+        instances = (*p.shape[:-1], 1)
+        if w.ndim == 0:
+            instances = (1,) * p.ndim
+        w = w.reshape(instances)
         self._take_in((w, 0 * w), [p])
 
     def _take_in(self, weight: Any, given: Any) -> None:
@@ -175,14 +178,13 @@ class Accumulator:
             found = joining.concluded(state, loss)
         else:
             raise ValueError("there is no result yet: `update` has not been called")
-        (total, aleatoric, epistemic), sums = (
-            tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found
-        )
+        parts, sums = found
+        if self._like is not None:
+            parts = tuple([back(x, self._like) for x in parts])
+            sums = tuple([back(x, self._like) for x in sums])
         return Uncertainty(
-            total,
-            aleatoric,
-            epistemic,
-            self._class_names(total.shape[-1]),
+            *parts,
+            self._class_names(parts[0].shape[-1]),
             loss,
             structure="free" if self.multilabel else "partition",
             sums=Components(*sums) if sums else None,
@@ -232,7 +234,7 @@ class Accumulator:
         return self
 
     def _class_names(self, k: int) -> tuple[str, ...]:
-        return check_names(self._names, k) or tuple(str(i) for i in range(k))
+        return check_names(self._names, k) or tuple(map(str, range(k)))
 
     def _bound(self, k: int) -> Loss:
         return self.loss.bind(self._class_names(k))
@@ -245,7 +247,8 @@ class Accumulator:
             before = self._first[0]
         if tuple(p.shape) != tuple(before.shape):
             raise ValueError(
-                f"`probs` must have the shape of the members before, {tuple(before.shape)}; got "
+                "`probs` must have the same shape as the previous members, "
+                f"{tuple(before.shape)}; got "
                 f"{tuple(p.shape)}"
             )
 
@@ -260,4 +263,6 @@ def _same_kind(a: Accumulator, b: Accumulator) -> bool:
 def _describe(acc: Any) -> str:
     if not isinstance(acc, Accumulator):
         return type(acc).__name__
-    return f"{acc.loss!r}, multilabel" if acc.multilabel else repr(acc.loss)
+    if acc.multilabel:
+        return f"{acc.loss!r}, multilabel"
+    return repr(acc.loss)

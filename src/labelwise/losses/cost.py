@@ -62,10 +62,8 @@ class CostLoss(Loss):
 
     @cached_property
     def per_event(self) -> bool:
-        return any(
-            isinstance(cost, Mapping) or np.ndim(cost)
-            for cost in (self.false_positive, self.false_negative)
-        )
+        costs = self.false_positive, self.false_negative
+        return any(isinstance(cost, Mapping) or np.ndim(cost) for cost in costs)
 
     def bind(self, names: Sequence[str]) -> CostLoss:
         """The same costs in the order of the events ``names``."""
