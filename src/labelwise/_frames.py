@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._errors import InputError
-from ._suggestions import did_you_mean, listed
+from ._errors import InputError, did_you_mean, listed
 
 KINDS = {
     "pandas": ("DataFrame", "Series"),

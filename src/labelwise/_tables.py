@@ -12,10 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ._arrays import to_numpy
+from ._errors import InputError
 from ._format import number
 from ._frames import ids_at, is_positions
 from ._lazy import imported
-from ._suggestions import check_choice
+from ._validation.arguments import check_choice
 
 LIBRARIES = ("pandas", "polars")
 Library = Literal["pandas", "polars"]
@@ -206,7 +207,7 @@ def index_columns(
     if ids is not None:
         given = np.asarray(to_numpy(ids))
         if given.shape not in (shape, (size,)):
-            raise ValueError(
+            raise InputError(
                 f"`ids` must name each of the {size} instances, shape {shape}; got shape "
                 f"{given.shape}"
             )

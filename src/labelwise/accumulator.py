@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, check_names, like, namespace, to_numpy
+from ._arrays import Array, ClassNames, like, namespace, to_numpy
 from ._engine import joining
 from ._engine.host import back
 from ._engine.joining import State
 from ._errors import InputError
+from ._validation.labels import check_names
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .distributions.named_predictions import has_names
@@ -81,7 +82,7 @@ class Accumulator:
             raise InputError("`probs` must be an array without names", fix="to_numpy")
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         if not getattr(probs, "shape", np.shape(probs)):
-            raise ValueError(
+            raise InputError(
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
         p = kind(probs[None] if hasattr(probs, "shape") else [probs], member_axis=0).probs[0, ...]
@@ -89,12 +90,12 @@ class Accumulator:
         if isinstance(w, int | float | np.ndarray | np.number):
             w = like(w, p)
         if tuple(w.shape) not in ((), tuple(p.shape[:-1])):
-            raise ValueError(
+            raise InputError(
                 f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got "
                 f"{tuple(w.shape)}"
             )
         if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
-            raise ValueError("`weight` must be finite and not negative")
+            raise InputError("`weight` must be finite and not negative")
         self._check_shape(p)
         if not self._keep(p, w):
             self._fold()
@@ -143,7 +144,7 @@ class Accumulator:
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
         if not isinstance(other, Accumulator) or not _same_kind(self, other):
-            raise ValueError(
+            raise InputError(
                 f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, "
                 f"the other {_describe(other)}"
             )
@@ -173,11 +174,11 @@ class Accumulator:
         elif self._state is not None:
             state = self._state
             if not bool(namespace(state.weight).all(state.weight > 0)):
-                raise ValueError("the weights so far are all zero (for some instance)")
+                raise InputError("the weights so far are all zero (for some instance)")
             loss = self._bound(state.spread.shape[-1])
             found = joining.concluded(state, loss)
         else:
-            raise ValueError("there is no result yet: `update` has not been called")
+            raise InputError("there is no result yet: `update` has not been called")
         parts, sums = found
         if self._like is not None:
             parts = tuple([back(x, self._like) for x in parts])
@@ -200,7 +201,7 @@ class Accumulator:
 
         self._fold()
         if self._state is None:
-            raise ValueError("there is nothing to save yet: `update` has not been called")
+            raise InputError("there is nothing to save yet: `update` has not been called")
         arrays = {key: to_numpy(value) for key, value in self._state._asdict().items()}
         arrays["n_members"] = np.asarray(self.n_members)
         arrays["description"] = np.asarray(_describe(self))
@@ -221,11 +222,11 @@ class Accumulator:
         found = read_npz(Path(path), keys)
         missing = [key for key in keys if key not in found]
         if missing:
-            raise ValueError(
+            raise InputError(
                 f"{str(path)!r} is not a saved Accumulator: it has no {', '.join(missing)}"
             )
         if str(found["description"]) != _describe(self):
-            raise ValueError(
+            raise InputError(
                 f"{str(path)!r} was saved with {found['description']}; it cannot go on with "
                 f"{_describe(self)}"
             )
@@ -246,7 +247,7 @@ class Accumulator:
         elif self._first is not None:
             before = self._first[0]
         if tuple(p.shape) != tuple(before.shape):
-            raise ValueError(
+            raise InputError(
                 "`probs` must have the same shape as the previous members, "
                 f"{tuple(before.shape)}; got "
                 f"{tuple(p.shape)}"

@@ -14,9 +14,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ._errors import InputError
-from ._labels import integer_names
-from ._suggestions import suggest
+from ._arrays import Array, index_like, namespace
+from ._errors import InputError, suggest
+from ._validation.labels import integer_names
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
 
@@ -44,7 +44,7 @@ class Events:
     def resolve(self, n: int, names: Sequence[str] | None) -> list[tuple[list[int], list[int]]]:
         """For each event the positions of its classes and of those it is contrasted with."""
         if self.n_classes is not None and self.n_classes != n:
-            raise ValueError(
+            raise InputError(
                 f"`events` ({self.kind}) were made for {self.n_classes} classes; the prediction "
                 f"has K = {n}"
             )
@@ -53,7 +53,7 @@ class Events:
         for i, event in enumerate(self.names):
             inside = [_position(label, n, names, values, event) for label in self.inside[i]]
             if len(set(inside)) != len(inside):
-                raise ValueError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
+                raise InputError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
             if self.given is None:
                 rest = [k for k in range(n) if k not in inside]
             else:
@@ -93,7 +93,7 @@ def _position(
             )
         if label in names:
             return list(names).index(label)
-        raise ValueError(
+        raise InputError(
             f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}"
         )
     if isinstance(label, bool) or not hasattr(label, "__index__"):
@@ -111,7 +111,7 @@ def _position(
         return int(found[0])
     label = index(label)
     if not 0 <= label < n:
-        raise ValueError(
+        raise InputError(
             f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K "
             f"= {n})"
         )
@@ -146,7 +146,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
     ('malignant', 'any')
     """
     if not mapping:
-        raise ValueError("`events` must name at least one event; got an empty mapping")
+        raise InputError("`events` must name at least one event; got an empty mapping")
     inside = []
     for name, classes in mapping.items():
         if isinstance(classes, str | Mapping) or not isinstance(classes, Iterable):
@@ -156,7 +156,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
             )
         inside.append(tuple(classes))
         if not inside[-1]:
-            raise ValueError(
+            raise InputError(
                 f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty"
             )
     return Events(_distinct(map(str, mapping), "`events`"), tuple(inside))
@@ -166,7 +166,7 @@ def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
     names = tuple(names)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ValueError(f"{what} must have different names; got {twice[0]!r} twice")
+        raise InputError(f"{what} must have different names; got {twice[0]!r} twice")
     return names
 
 
@@ -185,7 +185,7 @@ def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
         else [Place(i) for i in range(index(classes))]
     )
     if len(labels) < 2:
-        raise ValueError(f"`classes` must be at least 2; got {classes!r}")
+        raise InputError(f"`classes` must be at least 2; got {classes!r}")
     return labels, list(_distinct(map(str, labels), "`classes`"))
 
 
@@ -265,7 +265,7 @@ def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
                 )
         leaves = tuple(leaf for child in children for leaf in _leaves(child, node))
     if not leaves:
-        raise ValueError(f"`spec`: {node!r} has no classes below it")
+        raise InputError(f"`spec`: {node!r} has no classes below it")
     return leaves
 
 
@@ -284,3 +284,26 @@ def _walk(
     else:
         for child in children:
             yield from _walk(child, parent)
+
+
+def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+    """Sums over the classes of each event and over those it is contrasted with: two arrays (...,
+    E).
+    """
+    xp = namespace(x)
+    resolved = events.resolve(x.shape[-1], names)
+    sides = []
+    for sets in zip(*resolved, strict=True):
+        size = len(sets[0])
+        if size > 0 and {len(positions) for positions in sets} == {size}:
+            picked = xp.take(x, index_like(np.concatenate(sets), x), axis=-1)
+            sides.append(xp.sum(xp.reshape(picked, (*x.shape[:-1], len(sets), size)), axis=-1))
+            continue
+        columns = []
+        for positions in sets:
+            column = 0 * x[..., 0]
+            if positions:
+                column = xp.sum(xp.take(x, index_like(positions, x), axis=-1), axis=-1)
+            columns.append(column)
+        sides.append(xp.stack(columns, axis=-1))
+    return sides[0], sides[1]

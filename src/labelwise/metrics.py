@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import ClassNames, check_names, to_numpy
+from ._arrays import ClassNames, to_numpy
+from ._errors import InputError
 from ._frames import values_by_class
+from ._validation.labels import check_names
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .events import Structure
@@ -90,7 +92,7 @@ class LabelwiseMetric:
         sums = to_numpy(state).astype(float)
         is_valid = sums.ndim == 1 and len(sums) % 3 == 1 and np.all(np.isfinite(sums) & (sums >= 0))
         if not is_valid:
-            raise ValueError(
+            raise InputError(
                 f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}"
             )
         self._labels(tuple(map(str, range(len(sums) // 3))))
@@ -125,14 +127,14 @@ class LabelwiseMetric:
             or repr(other.loss) != repr(self.loss)
             or other.multilabel != self.multilabel
         ):
-            raise ValueError(
+            raise InputError(
                 f"only a LabelwiseMetric of the same kind can be merged; this one has {self.loss!r}"
             )
         if other._sums is None or other._names is None:
             return self
         names = self._labels(other._names)
         if other._names != names:
-            raise ValueError(
+            raise InputError(
                 "only a LabelwiseMetric with the same labels in the same order can be merged; "
                 f"this one has {names}, the other {other._names}"
             )
@@ -145,7 +147,7 @@ class LabelwiseMetric:
         ``metric.compute().to_dict()`` for a logger.
         """
         if self._sums is None or self._names is None or not self.n_instances:
-            raise ValueError("there is nothing to compute yet: `update` has not been called")
+            raise InputError("there is nothing to compute yet: `update` has not been called")
         total, aleatoric, epistemic = self._sums[:-1].reshape(3, -1) / self._sums[-1]
         return Uncertainty(
             total,
@@ -162,7 +164,7 @@ class LabelwiseMetric:
         if self._names is None:
             self._names = names
         if len(names) != len(self._names):
-            raise ValueError(f"the metric has {len(self._names)} labels; got {len(names)}")
+            raise InputError(f"the metric has {len(self._names)} labels; got {len(names)}")
         return self._names
 
     def _add(self, sums: np.ndarray, n_members: int | None) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 from .._arrays import Array, like, to_numpy
 from .._errors import InputError
 from .._frames import same_rows
-from .._labels import as_labels, outcomes_by_class
-from .._suggestions import check_choice
 from .._tables import some
+from .._validation.arguments import check_choice
+from .._validation.labels import as_labels, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..evaluation import brier_score, log_loss

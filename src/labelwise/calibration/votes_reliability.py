@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._resampling import check_confidence
-from .._validation import check_positive
+from .._validation.arguments import check_positive
 from ..decomposition import PARTS
 from ..distributions import Distribution
 from ..events import Family

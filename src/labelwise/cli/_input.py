@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from .._errors import InputNote
-from .._suggestions import did_you_mean
+from .._errors import InputNote, did_you_mean
 from .._tables import counted
 from ..io.files import format_of, reading
 from ._errors import in_options

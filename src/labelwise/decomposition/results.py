@@ -17,8 +17,8 @@ from .._arrays import dtype_name, namespace, to_numpy, values_known, without_gra
 from .._errors import InputError
 from .._format import MISSING
 from .._frames import ids_at
-from .._suggestions import check_choice
 from .._tables import SHOWN, Library, Shown, Summary, counted, instance_frame, some, xarray
+from .._validation.arguments import check_choice
 from ..distributions.base import ArrayT, batch_index
 
 PARTS = ("total", "aleatoric", "epistemic")

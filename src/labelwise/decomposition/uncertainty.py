@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 
-from .._arrays import Array, as_real, dtype_name, like, namespace, to_numpy
-from .._errors import InputError
+from .._arrays import Array, dtype_name, like, namespace, to_numpy
+from .._errors import InputError, suggest
 from .._frames import columns_by_class, ids_at, same_rows, values_by_class
-from .._labels import as_labels, class_position
-from .._suggestions import check_choice, suggest
 from .._tables import SHOWN, Library, Summary, counted, instance_frame, some, xarray
+from .._validation.arguments import check_choice
+from .._validation.arrays import as_real
+from .._validation.labels import as_labels, class_position
 from ..distributions.base import ArrayT, batch_index
 from ..distributions.marginals import Atoms
 from ..events import Events, Structure

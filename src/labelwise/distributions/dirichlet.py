@@ -9,33 +9,17 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from .._arrays import (
-    Array,
-    ClassNames,
-    as_floating,
-    check_finite,
-    check_names,
-    like,
-    namespace,
-    to_numpy,
-    values_known,
-    without_gradient,
-)
+from .._arrays import Array, ClassNames, like, namespace, to_numpy, values_known, without_gradient
 from .._engine.blocks import with_values
 from .._engine.compute import Computed
 from .._engine.dirichlet import split_dirichlet
 from .._errors import InputError
 from .._frames import ids_at
-from .._validation import (
-    as_rng,
-    check_classes,
-    check_count,
-    event_sums,
-    normalized_weights,
-    set_fields,
-    sum_to_one_everywhere,
-)
-from ..events import Events, Family, as_events
+from .._validation.arguments import as_rng, check_count, set_fields
+from .._validation.arrays import as_floating, check_classes, check_finite, normalized_weights
+from .._validation.labels import check_names
+from .._validation.probabilities import sum_to_one_everywhere
+from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at
 from .marginals import Beta, BetaMixture
@@ -185,12 +169,12 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
         if values.ndim > 1 and values.shape[0] > 1:
             _refuse_probabilities(values)
         if values.ndim < 2:
-            raise ValueError(
+            raise InputError(
                 "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got "
                 f"shape {tuple(values.shape)}"
             )
         if values.shape[0] == 0:
-            raise ValueError(
+            raise InputError(
                 "`alpha` of a mixture must have at least one member; got shape "
                 f"{tuple(values.shape)}"
             )
@@ -233,19 +217,19 @@ def check_alpha(alpha: Any) -> Array:
     """``alpha`` as a floating array of positive, finite concentrations."""
     alpha = as_floating(alpha, "alpha")
     if alpha.ndim < 1:
-        raise ValueError("`alpha` must have at least 1 axis (..., classes); got a single number")
+        raise InputError("`alpha` must have at least 1 axis (..., classes); got a single number")
     check_classes(alpha, "alpha")
     if values_known(alpha) and 0 not in alpha.shape:
         check_finite(alpha, "alpha")
         xp, values = namespace(alpha), without_gradient(alpha)
         lowest, highest = float(xp.min(values)), float(xp.max(values))
         if highest > float(xp.finfo(alpha.dtype).max) / (4 * alpha.shape[-1]):
-            raise ValueError(
+            raise InputError(
                 "`alpha` is too large to be summed over the classes; the highest is "
                 f"{highest:.4g} for shape {tuple(alpha.shape)}"
             )
         if lowest <= 0:
-            raise ValueError(
+            raise InputError(
                 f"`alpha` must be positive; the lowest is {lowest:.4g} for shape "
                 f"{tuple(alpha.shape)}. From evidence e ≥ 0, alpha is e + 1"
             )

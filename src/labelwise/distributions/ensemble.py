@@ -13,8 +13,6 @@ from .._arrays import (
     Array,
     ClassNames,
     at_most_one,
-    check_finite,
-    check_names,
     index_like,
     namespace,
     to_numpy,
@@ -24,19 +22,13 @@ from .._arrays import (
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.compute import Computed
 from .._engine.ensembles import split_ensemble
+from .._errors import InputError
 from .._frames import ids_at
-from .._validation import (
-    as_rng,
-    check_classes,
-    check_count,
-    check_logits,
-    check_probabilities,
-    event_sums,
-    members_first,
-    normalized_weights,
-    set_fields,
-)
-from ..events import Events, Family, as_events
+from .._validation.arguments import as_rng, check_count, set_fields
+from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
+from .._validation.labels import check_names
+from .._validation.probabilities import check_logits, check_probabilities
+from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
 from ..sources import Factors, as_factors
 from .base import (
@@ -294,7 +286,7 @@ def _softmax(logits: Array) -> Array:
         check_finite(
             xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits"
         )
-        raise ValueError(
+        raise InputError(
             "`logits` must leave at least one class possible; got −∞ for all classes of some "
             "instance"
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._errors import InputError
 from .._frames import names_by_position
-from .._labels import integer_names
+from .._validation.labels import integer_names
 from .members import are_positions, labels_in_order
 from .predictions import kind_of
 

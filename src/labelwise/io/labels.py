@@ -16,7 +16,7 @@ from .._arrays import to_numpy
 from .._column_words import columns_called
 from .._errors import InputError
 from .._frames import read_frame, row_labels
-from .._labels import plain_labels
+from .._validation.labels import plain_labels
 from .arrange import sum_to_one
 from .class_names import known_names
 from .files import read_text

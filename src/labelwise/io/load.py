@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import ClassNames
-from .._errors import InputError
-from .._suggestions import suggest
+from .._errors import InputError, suggest
 from .arrange import arrange_axes, two_classes
 from .arrow import read_arrow
 from .class_names import as_class_names, check_positions, name_classes, say_positions

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
-from .._labels import as_labels, integer_names
+from .._validation.labels import as_labels, integer_names
 from .files import format_of
 from .on_disk import select_classes, stacked
 from .predictions import Fields, kind_of

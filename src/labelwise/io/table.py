@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import whole_numbers
+from .._validation.labels import whole_numbers
 from .files import FLOOR
 
 __all__ = ["Table", "sums_to_one", "text_array", "typed"]

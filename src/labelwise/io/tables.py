@@ -22,7 +22,7 @@ from .._column_words import (
     is_called_measurement,
     word_of,
 )
-from .._suggestions import did_you_mean
+from .._errors import did_you_mean
 from .columns import Columns, find_columns
 from .ids import check_equal_columns, find_ids, quoted
 from .member_keys import key_columns, number_members

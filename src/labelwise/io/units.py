@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import SUM_TOLERANCE
 from .._errors import InputError
-from .._validation import MOST_ROWS, rows_that_sum_to_one
+from .._validation.probabilities import MOST_ROWS, rows_that_sum_to_one
 from .on_disk import viewed
 
 __all__ = ["check_logits", "normalized", "unrounded"]

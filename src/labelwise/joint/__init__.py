@@ -16,7 +16,8 @@ import numpy as np
 
 from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute
-from .._validation import as_seed
+from .._errors import InputError
+from .._validation.arguments import as_seed
 from ..decomposition import Components
 from ..distributions import Distribution
 from ..distributions.base import ArrayT
@@ -136,7 +137,7 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
         return law.average(log.shares(law.t, law.mean[0], law.deviation))
     closed = shares_of(q)
     if closed is None:
-        raise ValueError(
+        raise InputError(
             f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
@@ -159,7 +160,7 @@ def reverse_mutual_information(
     if not q.finite:
         closed = reverse_of(q, loss)
         if closed is None:
-            raise ValueError(
+            raise InputError(
                 f"reverse mutual information has no closed form for {type(q).__name__} and this "
                 "loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
             )
@@ -201,7 +202,7 @@ def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss
 def _check(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution[Any], JointLoss]:
     q = as_distribution(q)
     if not q.exclusive:
-        raise ValueError(
+        raise InputError(
             f"the labels of a {type(q).__name__} may occur together, so there is no single class "
             "to be uncertain about; use lw.decompose(q).sum()"
         )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
+from .._errors import InputError
 from .maxima import maximum_of_nested, maximum_on_simplex
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
@@ -125,7 +126,7 @@ def complete_two(
 def pick(y: int, one: Array, zero: Array) -> Array:
     """The value for outcome ``y``."""
     if y not in (0, 1):
-        raise ValueError(f"`y` must be 0 or 1; got {y!r}")
+        raise InputError(f"`y` must be 0 or 1; got {y!r}")
     return one if y else zero
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, without_gradient
+from .._errors import InputError
 from ._special import log_complement, ratio
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
@@ -44,12 +45,12 @@ class BetaLoss(Loss):
             if not isinstance(value, int | float | np.number):
                 raise TypeError(f"`{key}` must be a number greater than -1; got {value!r}")
             if not -1 < value < inf:
-                raise ValueError(
+                raise InputError(
                     f"`{key}` must be finite and greater than -1, or the loss has no finite "
                     f"entropy; got {value!r}"
                 )
             if value > 100:
-                raise ValueError(
+                raise InputError(
                     f"`{key}` must be at most 100 (the integrals lose their accuracy beyond); got "
                     f"{value!r}"
                 )

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
+from .._errors import InputError
 from ._special import (
     binary_entropy,
     digamma_difference,
@@ -37,7 +38,7 @@ class LogLoss(Loss):
         if not isinstance(self.base, int | float | np.number):
             raise TypeError(f"`base` must be a number; got {self.base!r}. Use base=math.e for nats")
         if not 1 < self.base < inf:
-            raise ValueError(
+            raise InputError(
                 "`base` must be finite and greater than 1, or entropies are negative; got "
                 f"{self.base!r}"
             )

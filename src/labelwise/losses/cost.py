@@ -12,9 +12,8 @@ import numpy as np
 
 from .._arrays import Array, dtype_name, like, namespace
 from .._cached import cached_property
-from .._errors import InputError
+from .._errors import InputError, suggest
 from .._frames import library_of_frame, named_axes
-from .._suggestions import suggest
 from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
 DEFAULT = 1.0
@@ -73,13 +72,13 @@ class CostLoss(Loss):
             if isinstance(cost, Mapping):
                 for key in cost:
                     if key not in names:
-                        raise ValueError(
+                        raise InputError(
                             f"`{side}` names {key!r}, which is not a class or "
                             f"event{suggest(key, names)}"
                         )
                 costs[side] = np.asarray([cost.get(name, DEFAULT) for name in names], float)
             elif np.ndim(cost) and np.shape(cost) != (len(names),):
-                raise ValueError(
+                raise InputError(
                     f"`{side}` must give one cost per class, shape ({len(names)},); got shape "
                     f"{np.shape(cost)}. "
                     f"Better give them by name: {{{names[0]!r}: ..., ...}}"
@@ -90,7 +89,7 @@ class CostLoss(Loss):
 
     def _costs(self, x: Array) -> tuple[Array, Array]:
         if isinstance(self.false_positive, Mapping) or isinstance(self.false_negative, Mapping):
-            raise ValueError(
+            raise InputError(
                 "costs given by name need the names: use lw.decompose with `class_names`, or "
                 "loss.bind(names)"
             )

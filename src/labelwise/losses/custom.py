@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest
-from .._checks import Check
+from .._errors import InputError
+from .._validation.arguments import Check
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
@@ -42,12 +43,12 @@ class CustomLoss(Loss):
             )
         report = check_proper(self.function)
         if not report.ok:
-            raise ValueError(f"`phi` must be a proper loss; it is {report}")
+            raise InputError(f"`phi` must be a proper loss; it is {report}")
         edge = 10.0 ** np.arange(-12, -2)
         t = np.concatenate([edge, np.linspace(0.01, 0.99, 99), 1 - edge])
         entropy = np.asarray(t * self.function(t, 1) + (1 - t) * self.function(t, 0))
         if entropy.min() < -1e-12:
-            raise ValueError(
+            raise InputError(
                 "`phi` must have an entropy φ(t, t) that is never negative; it is "
                 f"{entropy.min():.4g} at t = {t[entropy.argmin()]:.4g}. "
                 "Add a constant to it"
@@ -203,12 +204,12 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
             ) from error
         one, zero = parts
         if one.shape != f.shape or zero.shape != f.shape:
-            raise ValueError(
+            raise InputError(
                 f"`phi` must return one loss per forecast; got shapes {one.shape} and "
                 f"{zero.shape} for forecasts of shape {f.shape}"
             )
         if not np.all(np.isfinite(one) & np.isfinite(zero)):
-            raise ValueError(
+            raise InputError(
                 "`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity"
             )
         return np.asarray(theta * one + (1 - theta) * zero)

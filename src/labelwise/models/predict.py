@@ -12,9 +12,9 @@ import numpy as np
 from .._arrays import ClassNames, to_numpy
 from .._errors import InputError
 from .._frames import row_labels
-from .._labels import plain_labels
-from .._suggestions import check_choice
-from .._validation import FEW_ROWS, as_seed, check_positive
+from .._validation.arguments import as_seed, check_choice, check_positive
+from .._validation.labels import plain_labels
+from .._validation.probabilities import FEW_ROWS
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
+from .._errors import InputError, suggest
 from .._frames import same_rows
-from .._suggestions import suggest
 from .._tables import some
 from ..events import Events, as_events
 from ._input import calibration_cases, codes_of

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._frames import library_of_frame, same_rows
-from .._labels import as_labels, as_numpy
 from .._resampling import group_codes
+from .._validation.labels import as_labels, as_numpy
 from ..distributions import Distribution
 from ..distributions.named_predictions import read_names
 from ..io import Predictions

@@ -13,8 +13,7 @@ from array_api_compat import device
 
 from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
 from ..._engine.ensembles import split_atoms
-from ..._validation import event_sums
-from ...events import Events
+from ...events import Events, event_sums
 from ...losses import Loss
 from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
 from .atoms import Atoms
