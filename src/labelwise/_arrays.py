@@ -53,15 +53,16 @@ def widen(x: Array) -> Array:
     """``x`` in the type used for computation: float16 and bfloat16 become float32."""
     if dtype_name(x) not in ("float16", "bfloat16"):
         return x
-    return (
-        x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
-    )
+    xp = namespace(x)
+    return xp.astype(x, xp.float32)
 
 
 def at_most_one(x: Array) -> Array:
     """``x`` with rounding errors above 1 replaced by 1; the same NumPy array if there are none."""
     if is_numpy_array(x):
-        return x if not x.size or x.max() <= 1 else np.minimum(x, 1)
+        if not x.size or x.max() <= 1:
+            return x
+        return np.minimum(x, 1)
     xp = namespace(x)
     return xp.where(x > 1, xp.ones_like(x), x)  # keeps the slope 1 at x = 1
 

@@ -85,7 +85,8 @@ class Accumulator:
             raise InputError(
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
-        p = kind(probs[None] if hasattr(probs, "shape") else [probs], member_axis=0).probs[0, ...]
+        alone = probs[None] if hasattr(probs, "shape") else [probs]
+        p = kind(alone, member_axis=0).probs[0, ...]
         xp, w = namespace(p), weight
         if isinstance(w, int | float | np.ndarray | np.number):
             w = like(w, p)
@@ -183,9 +184,12 @@ class Accumulator:
         if self._like is not None:
             parts = tuple([back(x, self._like) for x in parts])
             sums = tuple([back(x, self._like) for x in sums])
+        total, aleatoric, epistemic = parts
         return Uncertainty(
-            *parts,
-            self._class_names(parts[0].shape[-1]),
+            total,
+            aleatoric,
+            epistemic,
+            self._class_names(total.shape[-1]),
             loss,
             structure="free" if self.multilabel else "partition",
             sums=Components(*sums) if sums else None,
@@ -230,7 +234,7 @@ class Accumulator:
                 f"{str(path)!r} was saved with {found['description']}; it cannot go on with "
                 f"{_describe(self)}"
             )
-        self._state, self._own = State(*(np.array(found[key]) for key in State._fields)), True
+        self._state, self._own = State(*map(np.array, map(found.get, State._fields))), True
         self.n_members = int(found["n_members"])
         return self
 

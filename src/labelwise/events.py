@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from operator import index
 from typing import Any, Literal, overload
 
@@ -49,7 +50,9 @@ class Events:
                 f"has K = {n}"
             )
         result = []
-        values = None if names is None else integer_names(names)
+        values = None
+        if names is not None:
+            values = integer_names(names)
         for i, event in enumerate(self.names):
             inside = [_position(label, n, names, values, event) for label in self.inside[i]]
             if len(set(inside)) != len(inside):
@@ -67,8 +70,10 @@ class Events:
         sum.
         """
         positions = [k for inside, _ in self.resolve(n, names) for k in inside]
-        if self.kind in ("ordinal", "one_vs_one"):
-            return "nested" if self.kind == "ordinal" else "pairs"
+        if self.kind == "ordinal":
+            return "nested"
+        if self.kind == "one_vs_one":
+            return "pairs"
         if self.given is not None or len(set(positions)) < len(positions):
             return "overlapping"
         return "partition" if len(positions) == n else "disjoint"
@@ -103,10 +108,12 @@ def _position(
     if values is not None and not isinstance(label, Place):
         found = np.flatnonzero(values == index(label))
         if not len(found):
+            shown = list(map(str, values[:8]))
+            if n > 8:
+                shown.append("…")
             raise InputError(
                 f"`events`: {event!r} names class {index(label)}, which is not among the class "
-                "names, which are integers: "
-                f"{', '.join(map(str, values[:8]))}{', …' if n > 8 else ''}"
+                f"names, which are integers: {', '.join(shown)}"
             )
         return int(found[0])
     label = index(label)
@@ -179,11 +186,11 @@ def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
             "`classes` must be the number of classes or the sequence of their names; got "
             f"{classes!r}"
         )
-    labels: list[Label] = (
-        list(classes)
-        if isinstance(classes, Iterable)
-        else [Place(i) for i in range(index(classes))]
-    )
+    labels: list[Label]
+    if isinstance(classes, Iterable):
+        labels = list(classes)
+    else:
+        labels = list(map(Place, range(index(classes))))
     if len(labels) < 2:
         raise InputError(f"`classes` must be at least 2; got {classes!r}")
     return labels, list(_distinct(map(str, labels), "`classes`"))
@@ -198,13 +205,9 @@ def ordinal(classes: int | Sequence[str]) -> Events:
     ('≥ mild', '≥ severe')
     """
     labels, words = _labels(classes)
-    cuts = range(1, len(labels))
-    return Events(
-        tuple(f"≥ {words[j]}" for j in cuts),
-        tuple(tuple(labels[j:]) for j in cuts),
-        kind="ordinal",
-        n_classes=len(labels),
-    )
+    names = tuple(f"≥ {word}" for word in words[1:])
+    inside = tuple(tuple(labels[j:]) for j in range(1, len(labels)))
+    return Events(names, inside, kind="ordinal", n_classes=len(labels))
 
 
 def one_vs_one(classes: int | Sequence[str]) -> Events:
@@ -214,14 +217,10 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
     ('0 | 0, 1', '0 | 0, 2', '1 | 1, 2')
     """
     labels, words = _labels(classes)
-    pairs = [(i, j) for i in range(len(labels)) for j in range(i + 1, len(labels))]
-    return Events(
-        tuple(f"{words[i]} | {words[i]}, {words[j]}" for i, j in pairs),
-        tuple((labels[i],) for i, _ in pairs),
-        tuple((labels[i], labels[j]) for i, j in pairs),
-        kind="one_vs_one",
-        n_classes=len(labels),
-    )
+    names = tuple(f"{one} | {one}, {other}" for one, other in combinations(words, 2))
+    pairs = tuple(combinations(labels, 2))
+    inside = tuple((first,) for first, _ in pairs)
+    return Events(names, inside, pairs, kind="one_vs_one", n_classes=len(labels))
 
 
 def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
@@ -240,9 +239,9 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
             f"'lymphoma']}}; got {spec!r}"
         )
     nodes = list(_walk(spec, _leaves(spec, "the root")))
-    names = _distinct((str(name) for name, _, _ in nodes), "the nodes of `spec`")
-    given = tuple(parent for _, _, parent in nodes) if conditional else None
-    return Events(names, tuple(leaves for _, leaves, _ in nodes), given, kind="tree")
+    names, inside, parents = zip(*nodes, strict=True)
+    given = parents if conditional else None
+    return Events(_distinct(map(str, names), "the nodes of `spec`"), inside, given, kind="tree")
 
 
 def _leaves(children: Any, node: Label) -> tuple[Label, ...]:

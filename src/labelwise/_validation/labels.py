@@ -276,15 +276,6 @@ def whole_numbers(texts: Sequence[str]) -> np.ndarray | None:
     return np.asarray([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
 
 
-def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
-    """Positions as integer labels: the inverse of `positions`."""
-    if names is not None:
-        values = integer_names(names)
-        if values is not None:
-            return values[y]
-    return y
-
-
 def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """(N, K): whether each instance belongs to each class, from class labels or an array (..., K)
     of 0 and 1.

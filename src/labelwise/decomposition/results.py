@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any, Generic, NoReturn, Self
+from typing import Any, ClassVar, Generic, NoReturn, Self
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class Result(Shown):
     error: Any
     n_members: int | None
     ids: Any
-    _trailing = 0
+    _trailing: ClassVar[int] = 0
     """How many axes follow those of the instances."""
 
     @property

@@ -125,12 +125,6 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """
         return None
 
-    def log_density(self, theta: np.ndarray) -> np.ndarray | None:
-        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant,
-        where it is known.
-        """
-        return None
-
     # For the engine: a faster way, and how the work is cut into blocks.
 
     def fast(

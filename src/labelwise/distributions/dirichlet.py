@@ -119,9 +119,6 @@ class Dirichlet(_OfDirichlets[ArrayT]):
             ids=given.ids,
         )
 
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        return np.asarray(np.log(theta) @ (to_numpy(self.alpha).astype(float) - 1))
-
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
         return Beta(*beta_parameters(self.alpha, events, self.class_names))
