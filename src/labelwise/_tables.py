@@ -35,7 +35,7 @@ class Summary:
 
     def text(self) -> str:
         """As plain text; control characters in names are replaced."""
-        lines = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
+        lines = [list(map(_cell, row)) for row in (self.header, *self.rows) if row]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         texts = [_printable(self.title)]
         for first, *others in lines:
@@ -107,7 +107,7 @@ def enumerated(words: Sequence[str]) -> str:
 
 def some(names: Sequence[str], most: int = 5) -> str:
     """The first few names."""
-    shown = [_cell(name) for name in names[:most]]
+    shown = list(map(_cell, names[:most]))
     if len(names) > most:
         shown.append("…")
     return ", ".join(shown)

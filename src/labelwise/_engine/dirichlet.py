@@ -68,6 +68,8 @@ def split_dirichlet(
         labels = len(events.names)
     unit = 1 / log(loss.base) if name == "log" else 1.0  # of a nat
     costs = loss_table(loss, labels, "float64")
+    if costs is not None:
+        costs = np.ascontiguousarray(costs)
     parts = tuple([np.empty((n, labels), flat.dtype) for _ in range(3)])
 
     def split_rows(start: int, stop: int) -> None:

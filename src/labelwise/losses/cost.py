@@ -118,20 +118,24 @@ class CostLoss(Loss):
         share of the costs.
         """
         xp = namespace(t)
-        below, above = self._edges(dtype_name(t))
+        _, _, below, above = _decision_table(*self._per_event, dtype_name(t))
+        if len(below) == 1:  # the same for all events, of which there may be no axis
+            below, above = below[0], above[0]
         return xp.where(t <= c, t > like(below, t), c < like(above, t))
 
-    def _edges(self, dtype: str) -> tuple[np.ndarray, np.ndarray]:
-        """The largest t of this type with t ≤ a/(a+b) and the smallest c with c ≥ b/(a+b)."""
-        a, b = np.broadcast_arrays(*self._costs(np.zeros(())))
-        below, above = _decision_edges(tuple(a.flat), tuple(b.flat), dtype)
-        return below.reshape(a.shape), above.reshape(a.shape)
+    @cached_property
+    def _per_event(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Both costs of each event; of all, if they are the same."""
+        a, b = np.atleast_1d(self.false_positive, self.false_negative)
+        n = max(len(a), len(b))
+        return tuple(np.resize(a, n).tolist()), tuple(np.resize(b, n).tolist())
 
     def table(self, n: int, dtype: str) -> np.ndarray:
         """For each of ``n`` events both costs and both edges of the decision, (4, n)."""
-        computed_in = "float64" if dtype == "float64" else "float32"
-        numbers = (*self._costs(np.zeros(())), *self._edges(computed_in))
-        return np.stack([np.broadcast_to(x, (n,)) for x in numbers])
+        table = _decision_table(*self._per_event, "float64" if dtype == "float64" else "float32")
+        if table.shape[1] == n:
+            return table
+        return np.broadcast_to(table, (4, n))
 
     def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
         """Regret of not acting and of acting."""
@@ -198,11 +202,9 @@ class ZeroOneLoss(CostLoss):
 
 
 @lru_cache(maxsize=64)  # fractions are slow
-def _decision_edges(
-    a: tuple[float, ...], b: tuple[float, ...], dtype: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """a/(a+b) rounded down and b/(a+b) rounded up to numbers of the dtype, so that a comparison
-    with them decides exactly.
+def _decision_table(a: tuple[float, ...], b: tuple[float, ...], dtype: str) -> np.ndarray:
+    """Both costs, a/(a+b) rounded down and b/(a+b) rounded up to numbers of the dtype, so that a
+    comparison with them decides exactly: the largest t with t ≤ a/(a+b), the smallest such c.
     """
     number = np.dtype(dtype).type
     below, above = [], []
@@ -218,4 +220,4 @@ def _decision_edges(
             high = np.nextafter(high, number(2))
         below.append(float(low))
         above.append(float(high))
-    return np.array(below), np.array(above)
+    return np.array([a, b, below, above])
