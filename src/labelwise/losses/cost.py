@@ -126,7 +126,8 @@ class CostLoss(Loss):
     @cached_property
     def _per_event(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Both costs of each event; of all, if they are the same."""
-        a, b = np.atleast_1d(self.false_positive, self.false_negative)
+        costs: Any = self.false_positive, self.false_negative
+        a, b = np.atleast_1d(*costs)
         n = max(len(a), len(b))
         return tuple(np.resize(a, n).tolist()), tuple(np.resize(b, n).tolist())
 
