@@ -36,19 +36,6 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
         )
 
 
-def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
-    """``axis`` as a nonnegative integer."""
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise TypeError(f"`{option}` must be an integer; got {axis!r}")
-    axis = index(axis)
-    if not -ndim <= axis < ndim:
-        raise InputError(
-            f"the {option.replace('_', ' ')} must be one of the {ndim} axes of `{name}`, from "
-            f"{-ndim} to {ndim - 1}; got {axis}"
-        )
-    return int(axis % ndim)
-
-
 def check_count(n: Any) -> int:
     """Validate a number of draws."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):

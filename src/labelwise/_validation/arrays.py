@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from .._arrays import (
     widen,
 )
 from .._errors import InputError, kind_of
-from .arguments import check_axis
 
 
 def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
@@ -250,3 +250,16 @@ def _scaled(weights: Array) -> Array:
                 "them by it first"
             )
     return weights / sum_first(weights)
+
+
+def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
+    """``axis`` as a nonnegative integer."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"`{option}` must be an integer; got {axis!r}")
+    axis = index(axis)
+    if not -ndim <= axis < ndim:
+        raise InputError(
+            f"the {option.replace('_', ' ')} must be one of the {ndim} axes of `{name}`, from "
+            f"{-ndim} to {ndim - 1}; got {axis}"
+        )
+    return int(axis % ndim)

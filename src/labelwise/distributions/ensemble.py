@@ -24,7 +24,7 @@ from .._engine.compute import Computed
 from .._engine.ensembles import split_ensemble
 from .._errors import InputError
 from .._frames import ids_at
-from .._validation.arguments import as_rng, check_count, set_fields
+from .._validation.arguments import as_rng, check_count
 from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import check_logits, check_probabilities
@@ -78,8 +78,7 @@ class Members(Distribution[ArrayT]):
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         check_probabilities(stored, "probs", sum_to_one=self.exclusive)
-        set_fields(
-            self,
+        vars(self).update(
             stored=stored,
             weights=normalized_weights(weights, stored),
             class_names=check_names(class_names, stored.shape[-1]),
