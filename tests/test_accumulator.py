@@ -172,7 +172,10 @@ def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_p
         (lambda a: a.save("x.npz"), "nothing to save"),
         (lambda a: a.update([[0.5, 0.6]]), "must sum to 1"),
         (lambda a: a.update(0.5), "single number"),
-        (lambda a: a.update([[0.5, 0.5]]).update([[0.2, 0.3, 0.5]]), "shape of the members before"),
+        (
+            lambda a: a.update([[0.5, 0.5]]).update([[0.2, 0.3, 0.5]]),
+            "same shape as the previous members",
+        ),
         (lambda a: a.update([[0.5, 0.5]], weight=-1), "not negative"),
         (lambda a: a.update([[0.5, 0.5]], weight=np.ones(3)), "`weight` must be a number"),
         (lambda a: a.update([[0.5, 0.5]], weight=0).result(), "all zero"),

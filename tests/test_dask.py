@@ -247,9 +247,9 @@ def test_one_task_for_each_block(da: ModuleType, monkeypatch: pytest.MonkeyPatch
 
     lazy = da.from_array(probs(), chunks=(9, 6, 5))
     calls = []
-    checked = lw.Ensemble.checked
+    validate = lw.Ensemble.with_valid_values
     monkeypatch.setattr(
-        lw.Ensemble, "checked", lambda q: (calls.append(q.stored.shape), checked(q))[1]
+        lw.Ensemble, "with_valid_values", lambda q: (calls.append(q.stored.shape), validate(q))[1]
     )
     u = lw.decompose(lw.Ensemble(lazy, weights=np.arange(1.0, 10.0)), "spherical")
     joint = lw.joint.decompose(lw.Ensemble(lazy))
@@ -422,11 +422,9 @@ def test_reverse_and_samples_of_ensembles(da: ModuleType) -> None:
         lazy.sample(3, rng=0)
 
 
-def test_the_labels_result_carries_the_joint_one(da: ModuleType) -> None:
-    if lw.kernel_info()["kernel"] == "numpy":
-        pytest.skip("only the native kernel gives the joint measures in the same pass")
+def test_joint_measures_in_tasks(da: ModuleType) -> None:
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
-    lazy = lw.decompose(lw.Ensemble(da.from_array(probs, chunks=(4, 4, 3)))).joint
+    lazy = lw.joint.decompose(lw.Ensemble(da.from_array(probs, chunks=(4, 4, 3))))
     for part in ("total", "aleatoric", "epistemic"):
         np.testing.assert_array_equal(
             getattr(lazy, part).compute(), getattr(lw.joint.decompose(lw.Ensemble(probs)), part)

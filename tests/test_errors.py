@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from labelwise._errors import InputError, InputNote
+from labelwise._errors import InputError, InputNote, kind_of, suggest
 
 ERROR = InputError(
     "`probs` must sum to 1; got 0.9", fix="normalize", where="model2.csv", name="probs"
@@ -67,3 +67,24 @@ def test_a_note_is_a_warning_of_users_with_the_same_parts() -> None:
         caught[0].message.worded({"file_classes": "Use --class-axis {axis}"})
         == "`probs` is read as 9 members. Use --class-axis 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "end"),
+    [
+        ("melanma", ". Did you mean 'Melanoma'?"),
+        ("MELANOMA", ". Did you mean 'Melanoma'?"),
+        ("xyz", ". Known: 'Melanoma', 'nevus'"),
+        (7, ". Known: 'Melanoma', 'nevus'"),
+    ],
+)
+def test_the_closest_name_or_all(word: object, end: str) -> None:
+    assert suggest(word, ["Melanoma", "nevus"]) == end
+
+
+def test_long_lists_are_cut() -> None:
+    assert suggest("?", [f"class {i}" for i in range(9)]).endswith("'class 7', …")
+
+
+def test_what_came_instead() -> None:
+    assert (kind_of(3), kind_of(int)) == ("int", "the class int")

@@ -52,7 +52,7 @@ def general(kind: type, probs: Any, weights: Any, loss: Any) -> lw.Uncertainty:
     """By the code that serves every array library."""
     loss = lw.losses.as_loss(loss)
     law = kind(probs, weights=weights, member_axis=0).marginal()
-    parts = loss.entropy(*law.mean), law.aleatoric(loss), law.epistemic(loss)
+    parts = law.split(loss)[:3]
     return lw.Uncertainty(*map(np.asarray, parts), tuple(map(str, range(probs.shape[-1]))), loss)
 
 

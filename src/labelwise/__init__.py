@@ -107,7 +107,7 @@ if TYPE_CHECKING:  # the same names for type checkers
 else:
     __getattr__, _later = lazily(
         __name__,
-        {name: name for name in _MODULES}
+        dict(zip(_MODULES, _MODULES, strict=True))
         | {
             "check_ensemble": "evaluation.ensemble_health",
             "from_models": "models.predict",

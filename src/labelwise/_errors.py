@@ -4,10 +4,19 @@ words the fix for its users.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-__all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
+__all__ = [
+    "PYTHON_FIXES",
+    "InputError",
+    "InputNote",
+    "did_you_mean",
+    "kind_of",
+    "listed",
+    "suggest",
+]
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
 # options.
@@ -150,3 +159,39 @@ def _rebuild(
 ) -> _Worded:
     """An error that comes back from another process."""
     return kind(sentence, fix=fix, where=where, **values)
+
+
+# --- pieces of sentences
+
+
+def did_you_mean(word: Any, known: Sequence[str]) -> str:
+    """The end of an error message: the name that was probably meant; empty if none is close."""
+    lower = {name.lower(): name for name in reversed(known)}
+    close = difflib.get_close_matches(str(word).lower(), list(lower), n=1, cutoff=0.6)
+    if not close:
+        return ""
+    return f". Did you mean {lower[close[0]]!r}?"
+
+
+def suggest(word: Any, known: Sequence[str]) -> str:
+    """The end of an error message: the name that was probably meant, or the known names."""
+    return did_you_mean(word, known) or f". Known: {listed(known, 8)}"
+
+
+def listed(names: Sequence[Any], limit: int = 5) -> str:
+    """The first names of a list, quoted.
+
+    >>> listed(["cat", "dog", "eel"], 2)
+    "'cat', 'dog', …"
+    """
+    shown = list(map(repr, names[:limit]))
+    if len(names) > limit:
+        shown.append("…")
+    return ", ".join(shown)
+
+
+def kind_of(x: Any) -> str:
+    """What came instead: the type, or that it was a class."""
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
+    return type(x).__name__

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._errors import InputError
-from ._suggestions import did_you_mean, listed
+from ._errors import InputError, did_you_mean, listed
 
 KINDS = {
     "pandas": ("DataFrame", "Series"),
@@ -49,18 +48,19 @@ def read_frame(x: Any, name: str) -> Labeled:
     """The values of one frame, series or labeled array, with the labels of its axes."""
     library = library_of_frame(x)
     if library == "xarray":
-        labels = tuple(x.indexes.get(dim) for dim in x.dims)
+        labels = tuple(map(x.indexes.get, x.dims))
         return Labeled(np.asarray(x.values), labels, tuple(map(str, x.dims)))
     rows: Any = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
     distinct_names(x.columns, f"the columns of `{name}`")
     texts = [column for column in x.columns if not _is_numeric(x[column])]
-    words = x[texts[0]].to_list() if len(texts) == 1 else []
-    if words and all(isinstance(word, str) for word in words) and len(set(words)) == len(words):
-        rows = tuple(words)  # a column of different words says what the rows are
-        x = x[[column for column in x.columns if column != texts[0]]]
-    return Labeled(x.to_numpy(), (rows, tuple(str(column) for column in x.columns)))
+    if len(texts) == 1:
+        words = x[texts[0]].to_list()
+        if set(map(type, words)) == {str} and len(set(words)) == len(words):
+            rows = tuple(words)  # a column of different words says what the rows are
+            x = x[[column for column in x.columns if column != texts[0]]]
+    return Labeled(x.to_numpy(), (rows, tuple(map(str, x.columns))))
 
 
 def _is_numeric(column: Any) -> bool:
@@ -74,7 +74,7 @@ def _is_numeric(column: Any) -> bool:
 
 def distinct_names(labels: Any, what: str) -> tuple[str, ...]:
     """Labels as different names."""
-    names = tuple(str(label) for label in labels)
+    names = tuple(map(str, labels))
     twice = repeated(names)
     if twice is not None:
         raise InputError(f"{what} must have different names; got {twice!r} twice", fix="rename")
@@ -89,7 +89,7 @@ def repeated(labels: Any) -> Any:
 def is_positions(labels: Any) -> bool:
     """Whether labels are only numbers from 0, as an index is by default."""
     if isinstance(labels, tuple):
-        return labels == tuple(str(i) for i in range(len(labels)))
+        return labels == tuple(map(str, range(len(labels))))
     labels = np.asarray(labels)
     return labels.dtype.kind in "iu" and np.array_equal(labels, np.arange(len(labels)))
 
@@ -112,11 +112,11 @@ def names_by_position(names: Mapping[Any, Any]) -> tuple[str, ...] | None:
     """The names of ``id2label`` of Hugging Face, or of its inverse ``label2id``, in the order of
     their positions, which JSON has as text; ``None`` if some position has no name.
     """
-    positions = [str(position) for position in range(len(names))]
-    for pairs in (names.items(), zip(names.values(), names, strict=True)):
-        by_position = {str(position): str(name) for position, name in pairs}
-        if set(by_position) == set(positions):
-            return tuple(by_position[position] for position in positions)
+    positions = list(map(str, range(len(names))))
+    keys, values = list(map(str, names)), list(map(str, names.values()))
+    for here, there in ((keys, values), (values, keys)):
+        if sorted(here) == sorted(positions):
+            return tuple(there[here.index(position)] for position in positions)
     return None
 
 
@@ -139,11 +139,12 @@ def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     """
     if library_of_frame(x) == "pandas" and len(x.shape) == 1:
         index = _names_of_axis(x.index, name)
-        x = x if index is None else dict(zip(index, x.tolist(), strict=True))
+        if index is not None:
+            x = dict(zip(index, x.tolist(), strict=True))
     if not isinstance(x, Mapping):
         return x
     values = list(x.values())
-    order = _order_of_names([str(key) for key in x], names, name)
+    order = _order_of_names(list(map(str, x)), names, name)
     return [values[i] for i in order]
 
 
@@ -158,7 +159,7 @@ def _order_of_names(given: Sequence[str], names: Sequence[str], name: str) -> li
     missing = [word for word in names if word not in given]
     if missing:
         raise InputError(f"`{name}` must have a value for each name; missing: {listed(missing)}")
-    return [given.index(word) for word in names]
+    return list(map(given.index, names))
 
 
 # --- rows
@@ -184,14 +185,19 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
         return None
     only_positions = is_positions(wanted), is_positions(given)
     # one label of an index after another takes far longer
-    wanted, given = (x if isinstance(x, tuple) else tuple(x.tolist()) for x in (wanted, given))
+    if not isinstance(wanted, tuple):
+        wanted = tuple(wanted.tolist())
+    if not isinstance(given, tuple):
+        given = tuple(given.tolist())
     if wanted == given:
         return None
-    place = {label: i for i, label in enumerate(given)}
+    place = dict(zip(given, range(len(given)), strict=True))
     if len(place) == len(given) == len(wanted) and place.keys() == set(wanted):
         return np.asarray([place[label] for label in wanted])
     if any(only_positions):
-        by_number, named = (first, other) if only_positions[0] else (other, first)
+        by_number, named = other, first
+        if only_positions[0]:
+            by_number, named = first, other
         warnings.warn(
             f"The rows of {other} are matched to those of {first} by position: {named} has an "
             f"index, {by_number} only row numbers",
@@ -224,7 +230,9 @@ def ids_at(ids: Any, index: Any) -> Any:
     """The ids of some instances; ``None`` where there are none, or where one instance is left."""
     if ids is None:
         return None
-    (where,) = index if isinstance(index, tuple) else (index,)
+    where = index
+    if isinstance(index, tuple):
+        (where,) = index
     if not isinstance(where, slice):
         where = np.asarray(where)
         if not where.ndim:
@@ -241,12 +249,16 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
     >>> same_rows(score=[1, 2], correct=[True, False])
     ([1, 2], [True, False])
     """
-    ids = getattr(owner, "ids", None) if library_of_frame(owner) is None else row_labels(owner)
+    ids = row_labels(owner)
+    if library_of_frame(owner) is None:
+        ids = getattr(owner, "ids", None)
     first = "the predictions"
-    nameless = first if owner is not None and ids is None else None
+    nameless: str | None = None  # what has no index, if it came first
+    if owner is not None and ids is None:
+        nameless = first
     result = []
     for name, x in given.items():
-        labels = None if x is None else row_labels(x)
+        labels = row_labels(x)
         if labels is None:
             if x is not None and ids is None and nameless is None:
                 nameless = f"`{name}`"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, to_numpy
-from ._validation import as_rng
+from ._validation.arguments import as_rng
 
 MIN_UNITS_FOR_PERCENTILES = 100
 """Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage

@@ -12,17 +12,16 @@ from typing import Any, Literal
 import numpy as np
 
 from ._arrays import to_numpy
+from ._errors import InputError
 from ._format import MISSING, number
 from ._frames import ids_at, is_positions
 from ._lazy import imported
-from ._suggestions import check_choice
+from ._validation.arguments import check_choice
 
 LIBRARIES = ("pandas", "polars")
 Library = Literal["pandas", "polars"]
-SHOWN = 10
-"""A summary has at most so many rows."""
-LONGEST = 40
-"""Longer names are cut in a summary."""
+SHOWN = 10  # rows of a summary at most
+LONGEST = 40  # longer names are cut in a summary
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,9 @@ def json_ready(value: Any, digits: int = 17) -> Any:
         return [json_ready(part, digits) for part in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.{digits}g}") if np.isfinite(value) else None
-    return value.item() if isinstance(value, np.integer | np.bool_) else value
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    return value
 
 
 def xarray() -> Any:
@@ -204,15 +205,18 @@ def index_columns(
     ``where`` holds positions in the flattened instances.
     """
     size = int(np.prod(shape, dtype=int))
-    where = np.arange(size) if where is None else where
+    if where is None:
+        where = np.arange(size)
     if ids is not None:
         given = np.asarray(to_numpy(ids))
         if given.shape not in (shape, (size,)):
-            raise ValueError(
+            raise InputError(
                 f"`ids` must name each of the {size} instances, shape {shape}; got shape "
                 f"{given.shape}"
             )
         return {"id": given.reshape(-1)[where]}
     if len(shape) == 1:
         return {"instance": where}
-    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))} if shape else {}
+    if not shape:
+        return {}
+    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))}

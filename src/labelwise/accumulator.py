@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, check_names, like, namespace, to_numpy
+from ._arrays import Array, ClassNames, like, namespace, to_numpy
 from ._engine import joining
 from ._engine.host import back
 from ._engine.joining import State
 from ._errors import InputError
+from ._validation.labels import check_names
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .distributions.named_predictions import has_names
@@ -22,10 +23,9 @@ from .losses import CustomLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
+# Members that are kept as they are, if they weigh the same: together they take no more memory than
+# the state that replaces them.
 FIRST = 7
-"""Members that are kept as they are, if they weigh the same: together they take no more memory than
-the state that replaces them.
-"""
 
 
 class Accumulator:
@@ -82,19 +82,21 @@ class Accumulator:
             raise InputError("`probs` must be an array without names", fix="to_numpy")
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         if not getattr(probs, "shape", np.shape(probs)):
-            raise ValueError(
+            raise InputError(
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
-        p = kind(probs[None] if hasattr(probs, "shape") else [probs], member_axis=0).probs[0, ...]
-        xp = namespace(p)
-        w = like(weight, p) if isinstance(weight, int | float | np.ndarray | np.number) else weight
+        alone = probs[None] if hasattr(probs, "shape") else [probs]
+        p = kind(alone, member_axis=0).probs[0, ...]
+        xp, w = namespace(p), weight
+        if isinstance(w, int | float | np.ndarray | np.number):
+            w = like(w, p)
         if tuple(w.shape) not in ((), tuple(p.shape[:-1])):
-            raise ValueError(
+            raise InputError(
                 f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got "
                 f"{tuple(w.shape)}"
             )
         if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
-            raise ValueError("`weight` must be finite and not negative")
+            raise InputError("`weight` must be finite and not negative")
         self._check_shape(p)
         if not self._keep(p, w):
             self._fold()
@@ -130,7 +132,10 @@ class Accumulator:
 
     def _add(self, p: Array, w: Array) -> None:
         """Join the state with a member."""
-        w = w.reshape((1,) * p.ndim if w.ndim == 0 else (*p.shape[:-1], 1))
+        instances = (*p.shape[:-1], 1)
+        if w.ndim == 0:
+            instances = (1,) * p.ndim
+        w = w.reshape(instances)
         self._take_in((w, 0 * w), [p])
 
     def _take_in(self, weight: Any, given: Any) -> None:
@@ -140,7 +145,7 @@ class Accumulator:
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
         if not isinstance(other, Accumulator) or not _same_kind(self, other):
-            raise ValueError(
+            raise InputError(
                 f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, "
                 f"the other {_describe(other)}"
             )
@@ -170,14 +175,16 @@ class Accumulator:
         elif self._state is not None:
             state = self._state
             if not bool(namespace(state.weight).all(state.weight > 0)):
-                raise ValueError("the weights so far are all zero (for some instance)")
+                raise InputError("the weights so far are all zero (for some instance)")
             loss = self._bound(state.spread.shape[-1])
             found = joining.concluded(state, loss)
         else:
-            raise ValueError("there is no result yet: `update` has not been called")
-        (total, aleatoric, epistemic), sums = (
-            tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found
-        )
+            raise InputError("there is no result yet: `update` has not been called")
+        parts, sums = found
+        if self._like is not None:
+            parts = tuple([back(x, self._like) for x in parts])
+            sums = tuple([back(x, self._like) for x in sums])
+        total, aleatoric, epistemic = parts
         return Uncertainty(
             total,
             aleatoric,
@@ -198,8 +205,8 @@ class Accumulator:
 
         self._fold()
         if self._state is None:
-            raise ValueError("there is nothing to save yet: `update` has not been called")
-        arrays = {key: to_numpy(value) for key, value in self._state._asdict().items()}
+            raise InputError("there is nothing to save yet: `update` has not been called")
+        arrays = dict(zip(State._fields, map(to_numpy, self._state), strict=True))
         arrays["n_members"] = np.asarray(self.n_members)
         arrays["description"] = np.asarray(_describe(self))
         path = Path(path)
@@ -219,20 +226,20 @@ class Accumulator:
         found = read_npz(Path(path), keys)
         missing = [key for key in keys if key not in found]
         if missing:
-            raise ValueError(
+            raise InputError(
                 f"{str(path)!r} is not a saved Accumulator: it has no {', '.join(missing)}"
             )
         if str(found["description"]) != _describe(self):
-            raise ValueError(
+            raise InputError(
                 f"{str(path)!r} was saved with {found['description']}; it cannot go on with "
                 f"{_describe(self)}"
             )
-        self._state, self._own = State(*(np.array(found[key]) for key in State._fields)), True
+        self._state, self._own = State(*map(np.array, map(found.get, State._fields))), True
         self.n_members = int(found["n_members"])
         return self
 
     def _class_names(self, k: int) -> tuple[str, ...]:
-        return check_names(self._names, k) or tuple(str(i) for i in range(k))
+        return check_names(self._names, k) or tuple(map(str, range(k)))
 
     def _bound(self, k: int) -> Loss:
         return self.loss.bind(self._class_names(k))
@@ -244,8 +251,9 @@ class Accumulator:
         elif self._first is not None:
             before = self._first[0]
         if tuple(p.shape) != tuple(before.shape):
-            raise ValueError(
-                f"`probs` must have the shape of the members before, {tuple(before.shape)}; got "
+            raise InputError(
+                "`probs` must have the same shape as the previous members, "
+                f"{tuple(before.shape)}; got "
                 f"{tuple(p.shape)}"
             )
 
@@ -260,4 +268,6 @@ def _same_kind(a: Accumulator, b: Accumulator) -> bool:
 def _describe(acc: Any) -> str:
     if not isinstance(acc, Accumulator):
         return type(acc).__name__
-    return f"{acc.loss!r}, multilabel" if acc.multilabel else repr(acc.loss)
+    if acc.multilabel:
+        return f"{acc.loss!r}, multilabel"
+    return repr(acc.loss)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from operator import index
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from ._errors import InputError
-from ._labels import integer_names
-from ._suggestions import suggest
+from ._arrays import Array, index_like, namespace
+from ._errors import InputError, suggest
+from ._validation.labels import integer_names
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
 
@@ -44,16 +45,18 @@ class Events:
     def resolve(self, n: int, names: Sequence[str] | None) -> list[tuple[list[int], list[int]]]:
         """For each event the positions of its classes and of those it is contrasted with."""
         if self.n_classes is not None and self.n_classes != n:
-            raise ValueError(
+            raise InputError(
                 f"`events` ({self.kind}) were made for {self.n_classes} classes; the prediction "
                 f"has K = {n}"
             )
         result = []
-        values = None if names is None else integer_names(names)
+        values = None
+        if names is not None:
+            values = integer_names(names)
         for i, event in enumerate(self.names):
             inside = [_position(label, n, names, values, event) for label in self.inside[i]]
             if len(set(inside)) != len(inside):
-                raise ValueError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
+                raise InputError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
             if self.given is None:
                 rest = [k for k in range(n) if k not in inside]
             else:
@@ -67,8 +70,10 @@ class Events:
         sum.
         """
         positions = [k for inside, _ in self.resolve(n, names) for k in inside]
-        if self.kind in ("ordinal", "one_vs_one"):
-            return "nested" if self.kind == "ordinal" else "pairs"
+        if self.kind == "ordinal":
+            return "nested"
+        if self.kind == "one_vs_one":
+            return "pairs"
         if self.given is not None or len(set(positions)) < len(positions):
             return "overlapping"
         return "partition" if len(positions) == n else "disjoint"
@@ -93,7 +98,7 @@ def _position(
             )
         if label in names:
             return list(names).index(label)
-        raise ValueError(
+        raise InputError(
             f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}"
         )
     if isinstance(label, bool) or not hasattr(label, "__index__"):
@@ -103,15 +108,17 @@ def _position(
     if values is not None and not isinstance(label, Place):
         found = np.flatnonzero(values == index(label))
         if not len(found):
+            shown = list(map(str, values[:8]))
+            if n > 8:
+                shown.append("…")
             raise InputError(
                 f"`events`: {event!r} names class {index(label)}, which is not among the class "
-                "names, which are integers: "
-                f"{', '.join(map(str, values[:8]))}{', …' if n > 8 else ''}"
+                f"names, which are integers: {', '.join(shown)}"
             )
         return int(found[0])
     label = index(label)
     if not 0 <= label < n:
-        raise ValueError(
+        raise InputError(
             f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K "
             f"= {n})"
         )
@@ -122,6 +129,10 @@ Family = Events | Mapping[str, Iterable[Label]]
 """Events as given by users."""
 
 
+@overload
+def as_events(events: None) -> None: ...
+@overload
+def as_events(events: Family) -> Events: ...
 def as_events(events: Family | None) -> Events | None:
     """Events from user input: ``None`` means the labels themselves, a mapping means `groups`."""
     if events is None or isinstance(events, Events):
@@ -142,7 +153,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
     ('malignant', 'any')
     """
     if not mapping:
-        raise ValueError("`events` must name at least one event; got an empty mapping")
+        raise InputError("`events` must name at least one event; got an empty mapping")
     inside = []
     for name, classes in mapping.items():
         if isinstance(classes, str | Mapping) or not isinstance(classes, Iterable):
@@ -152,7 +163,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
             )
         inside.append(tuple(classes))
         if not inside[-1]:
-            raise ValueError(
+            raise InputError(
                 f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty"
             )
     return Events(_distinct(map(str, mapping), "`events`"), tuple(inside))
@@ -162,7 +173,7 @@ def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
     names = tuple(names)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ValueError(f"{what} must have different names; got {twice[0]!r} twice")
+        raise InputError(f"{what} must have different names; got {twice[0]!r} twice")
     return names
 
 
@@ -175,13 +186,13 @@ def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
             "`classes` must be the number of classes or the sequence of their names; got "
             f"{classes!r}"
         )
-    labels: list[Label] = (
-        list(classes)
-        if isinstance(classes, Iterable)
-        else [Place(i) for i in range(index(classes))]
-    )
+    labels: list[Label]
+    if isinstance(classes, Iterable):
+        labels = list(classes)
+    else:
+        labels = list(map(Place, range(index(classes))))
     if len(labels) < 2:
-        raise ValueError(f"`classes` must be at least 2; got {classes!r}")
+        raise InputError(f"`classes` must be at least 2; got {classes!r}")
     return labels, list(_distinct(map(str, labels), "`classes`"))
 
 
@@ -194,13 +205,9 @@ def ordinal(classes: int | Sequence[str]) -> Events:
     ('≥ mild', '≥ severe')
     """
     labels, words = _labels(classes)
-    cuts = range(1, len(labels))
-    return Events(
-        tuple(f"≥ {words[j]}" for j in cuts),
-        tuple(tuple(labels[j:]) for j in cuts),
-        kind="ordinal",
-        n_classes=len(labels),
-    )
+    names = tuple(f"≥ {word}" for word in words[1:])
+    inside = tuple(tuple(labels[j:]) for j in range(1, len(labels)))
+    return Events(names, inside, kind="ordinal", n_classes=len(labels))
 
 
 def one_vs_one(classes: int | Sequence[str]) -> Events:
@@ -210,14 +217,10 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
     ('0 | 0, 1', '0 | 0, 2', '1 | 1, 2')
     """
     labels, words = _labels(classes)
-    pairs = [(i, j) for i in range(len(labels)) for j in range(i + 1, len(labels))]
-    return Events(
-        tuple(f"{words[i]} | {words[i]}, {words[j]}" for i, j in pairs),
-        tuple((labels[i],) for i, _ in pairs),
-        tuple((labels[i], labels[j]) for i, j in pairs),
-        kind="one_vs_one",
-        n_classes=len(labels),
-    )
+    names = tuple(f"{one} | {one}, {other}" for one, other in combinations(words, 2))
+    pairs = tuple(combinations(labels, 2))
+    inside = tuple((first,) for first, _ in pairs)
+    return Events(names, inside, pairs, kind="one_vs_one", n_classes=len(labels))
 
 
 def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
@@ -236,9 +239,9 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
             f"'lymphoma']}}; got {spec!r}"
         )
     nodes = list(_walk(spec, _leaves(spec, "the root")))
-    names = _distinct((str(name) for name, _, _ in nodes), "the nodes of `spec`")
-    given = tuple(parent for _, _, parent in nodes) if conditional else None
-    return Events(names, tuple(leaves for _, leaves, _ in nodes), given, kind="tree")
+    names, inside, parents = zip(*nodes, strict=True)
+    given = parents if conditional else None
+    return Events(_distinct(map(str, names), "the nodes of `spec`"), inside, given, kind="tree")
 
 
 def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
@@ -261,7 +264,7 @@ def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
                 )
         leaves = tuple(leaf for child in children for leaf in _leaves(child, node))
     if not leaves:
-        raise ValueError(f"`spec`: {node!r} has no classes below it")
+        raise InputError(f"`spec`: {node!r} has no classes below it")
     return leaves
 
 
@@ -280,3 +283,26 @@ def _walk(
     else:
         for child in children:
             yield from _walk(child, parent)
+
+
+def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+    """Sums over the classes of each event and over those it is contrasted with: two arrays (...,
+    E).
+    """
+    xp = namespace(x)
+    resolved = events.resolve(x.shape[-1], names)
+    sides = []
+    for sets in zip(*resolved, strict=True):
+        size = len(sets[0])
+        if size > 0 and {len(positions) for positions in sets} == {size}:
+            picked = xp.take(x, index_like(np.concatenate(sets), x), axis=-1)
+            sides.append(xp.sum(xp.reshape(picked, (*x.shape[:-1], len(sets), size)), axis=-1))
+            continue
+        columns = []
+        for positions in sets:
+            column = 0 * x[..., 0]
+            if positions:
+                column = xp.sum(xp.take(x, index_like(positions, x), axis=-1), axis=-1)
+            columns.append(column)
+        sides.append(xp.stack(columns, axis=-1))
+    return sides[0], sides[1]

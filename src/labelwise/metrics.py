@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import ClassNames, check_names, to_numpy
+from ._arrays import ClassNames, to_numpy
+from ._errors import InputError
 from ._frames import values_by_class
+from ._validation.labels import check_names
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .events import Structure
@@ -50,9 +52,9 @@ class LabelwiseMetric:
         multilabel: bool = False,
     ) -> None:
         self.loss = as_loss(loss)
-        self.class_names = (
-            None if class_names is None else check_names(class_names, len(class_names))
-        )
+        self.class_names = None
+        if class_names is not None:
+            self.class_names = check_names(class_names, len(class_names))
         self.multilabel = bool(multilabel)
         self.reset()
 
@@ -68,7 +70,9 @@ class LabelwiseMetric:
     @property
     def n_instances(self) -> int:
         """How many instances have been seen."""
-        return 0 if self._sums is None else int(self._sums[-1])
+        if self._sums is None:
+            return 0
+        return int(self._sums[-1])
 
     @property
     def state(self) -> np.ndarray:
@@ -79,36 +83,41 @@ class LabelwiseMetric:
         """
         if self._sums is not None:
             return self._sums.copy()
-        return np.zeros(0 if self._names is None else 3 * len(self._names) + 1)
+        if self._names is None:
+            return np.zeros(0)
+        return np.zeros(3 * len(self._names) + 1)
 
     def load_state(self, state: Any) -> LabelwiseMetric:
         """Replace the state, for instance by the sum over several processes."""
         sums = to_numpy(state).astype(float)
         is_valid = sums.ndim == 1 and len(sums) % 3 == 1 and np.all(np.isfinite(sums) & (sums >= 0))
         if not is_valid:
-            raise ValueError(
+            raise InputError(
                 f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}"
             )
-        self._labels(tuple(str(k) for k in range(len(sums) // 3)))
+        self._labels(tuple(map(str, range(len(sums) // 3))))
         self._sums, self._n_members = sums.copy(), None
         return self
 
     def update(self, probs: Any) -> LabelwiseMetric:
         """Add a batch: probabilities (M, ..., K) of any array library, or a distribution."""
-        kind = MultiLabelEnsemble if self.multilabel else Ensemble
-        q = probs if isinstance(probs, Distribution) else kind(probs, class_names=self.class_names)
+        q = probs
+        if not isinstance(q, Distribution):
+            kind = MultiLabelEnsemble if self.multilabel else Ensemble
+            q = kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
         names = self._labels(u.class_names)
         k = len(names)
         order = list(range(k))
         if q.class_names is not None and q.class_names != names:
             order = values_by_class(dict(zip(q.class_names, order, strict=True)), names, "probs")
-        parts = [
-            to_numpy(getattr(u, part)).astype(float).reshape(-1, k)[:, order] for part in PARTS
-        ]
-        sums = np.concatenate([*(x.sum(axis=0) for x in parts), [len(parts[0])]])
+        sums = []
+        for part in PARTS:
+            values = to_numpy(getattr(u, part)).astype(float).reshape(-1, k)[:, order]
+            sums.append(values.sum(axis=0))
+        sums.append(np.array([len(values)]))
         self._structure = u.structure
-        self._add(sums, u.n_members)
+        self._add(np.concatenate(sums), u.n_members)
         return self
 
     def merge(self, other: LabelwiseMetric) -> LabelwiseMetric:
@@ -118,14 +127,14 @@ class LabelwiseMetric:
             or repr(other.loss) != repr(self.loss)
             or other.multilabel != self.multilabel
         ):
-            raise ValueError(
+            raise InputError(
                 f"only a LabelwiseMetric of the same kind can be merged; this one has {self.loss!r}"
             )
         if other._sums is None or other._names is None:
             return self
         names = self._labels(other._names)
         if other._names != names:
-            raise ValueError(
+            raise InputError(
                 "only a LabelwiseMetric with the same labels in the same order can be merged; "
                 f"this one has {names}, the other {other._names}"
             )
@@ -138,7 +147,7 @@ class LabelwiseMetric:
         ``metric.compute().to_dict()`` for a logger.
         """
         if self._sums is None or self._names is None or not self.n_instances:
-            raise ValueError("there is nothing to compute yet: `update` has not been called")
+            raise InputError("there is nothing to compute yet: `update` has not been called")
         total, aleatoric, epistemic = self._sums[:-1].reshape(3, -1) / self._sums[-1]
         return Uncertainty(
             total,
@@ -155,11 +164,13 @@ class LabelwiseMetric:
         if self._names is None:
             self._names = names
         if len(names) != len(self._names):
-            raise ValueError(f"the metric has {len(self._names)} labels; got {len(names)}")
+            raise InputError(f"the metric has {len(self._names)} labels; got {len(names)}")
         return self._names
 
     def _add(self, sums: np.ndarray, n_members: int | None) -> None:
-        self._sums = sums if self._sums is None else self._sums + sums
+        if self._sums is not None:
+            sums = self._sums + sums
+        self._sums = sums
         if n_members is None or self._n_members is None:
             self._n_members = None
         else:

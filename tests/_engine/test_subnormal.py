@@ -12,7 +12,7 @@ import pytest
 
 import labelwise as lw
 from labelwise._engine import kernel
-from labelwise._engine.compute import NAMES, unit_of
+from labelwise._engine.ensembles import NAMES, unit_of
 from pairwise import pairwise
 from ways import KERNELS, use_kernel
 

@@ -101,40 +101,42 @@ def test_nothing_to_normalize_by() -> None:
         tree.sum([1, 1, 1, 1, 1]).normalized()
 
 
-USES = {
-    "log": lambda q: lw.decompose(q, "log"),
-    "squared": lambda q: lw.decompose(q, "squared"),
-    "spherical": lambda q: lw.decompose(q, "spherical"),
-    "corrected": lambda q: lw.decompose(q, correction="jackknife"),
-    "mean": lambda q: q.mean(),
-    "sample": lambda q: q.sample(2, rng=0),
-    "one": lambda q: q[0],
-}
-
-
-@pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("kind", [lw.Ensemble, lw.MultiLabelEnsemble])
-def test_large_arrays_are_checked_when_they_are_first_used(use, kind):
+def test_large_arrays_are_checked(kind):
     p = np.full((3, 50_000, 2), 0.5)
-    q = kind(p)
-    assert q.pending
-    USES[use](q)
-    assert not q.pending
     p[1, 700, 1] = 1.5
-    q = kind(p)
-    for _ in range(2):  # and again when it is used again
-        with pytest.raises(
-            ValueError, match=r"`probs` must lie between 0 and 1; values range from 0\.5 to 1\.5"
-        ):
-            USES[use](q)
+    with pytest.raises(
+        ValueError, match=r"`probs` must lie between 0 and 1; values range from 0\.5 to 1\.5"
+    ):
+        kind(p)
     p[1, 700, 1] = 0.4
     if kind is lw.MultiLabelEnsemble:
-        USES[use](kind(p))
+        kind(p)
     else:
         with pytest.raises(
             ValueError, match=r"must sum to 1 over the class axis .* sums range from 0.9 to 1 "
         ):
-            USES[use](kind(p))
+            kind(p)
+
+
+def test_arrays_are_ensembles(lib):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), (4, 6))
+    u, expected = lw.decompose(lib.array(p)), lw.decompose(lw.Ensemble(lib.array(p)))
+    np.testing.assert_array_equal(lib.numpy(u.epistemic), lib.numpy(expected.epistemic))
+    lists = lw.decompose(p.tolist())
+    np.testing.assert_array_equal(lists.epistemic, lw.decompose(p).epistemic)
+    joint = lw.joint.mutual_information(p)
+    np.testing.assert_array_equal(joint, lw.joint.mutual_information(lw.Ensemble(p)))
+
+
+@pytest.mark.parametrize("decompose", [lw.decompose, lw.joint.decompose])
+def test_arrays_that_are_no_ensemble_have_its_sentence(decompose):
+    with refused(ValueError, "`probs` of shape (2, 2) is ambiguous: 2 members' predictions"):
+        decompose(np.full((2, 2), 0.5))
+    with refused(ValueError, "`probs` must lie between 0 and 1; values range from -3 to 3"):
+        decompose(np.array([[[3.0, -3.0]]]))
+    with refused(TypeError, "`q` must be a distribution such as lw.Ensemble(probs)"):
+        decompose("probs")
 
 
 def test_large_arrays_without_a_common_stride_are_checked():

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 import labelwise as lw
 from labelwise.decisions import Costs, Decisions
-from labelwise.decomposition import JointUncertainty
 from labelwise.evaluation import ByClass, DetectionScores, Estimate, RejectionCurve
 from labelwise.io import Predictions
+from labelwise.joint import JointUncertainty
 
 probs = np.full(
     (3, 5, 4), 0.25

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from math import log, prod
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from ..events import Events
 from . import kernel
+from .compute import Computed
+from .ensembles import NAMES, event_lists, loss_table
 from .host import back, on_host
 
 NODES, CHEBYSHEV = 48, 22
@@ -40,59 +43,65 @@ native = _load()
 """The compiled code; ``None``: everything is computed by the general path."""
 
 
-def split(
-    loss: str,
-    alpha: Array,
-    weights: Array | None,
-    mixture: bool,
-    unit: float,
-    costs: np.ndarray | None,
-    events: Any,
-    n_jobs: int | None,
-) -> tuple[Array, ...] | None:
-    """TU, AU and EU of each label or event, (..., K) or (..., E); ``None``: these arrays are for
-    the general path.
-
-    ``alpha`` is (..., K) or, of a mixture, (M, ..., K), with ``weights`` (M,) or (M, ...). ``unit``
-    is what a nat is; ``costs`` (4, E) are those of false positives and negatives, and the edges of
-    the decision; ``events`` are a `kernel.Sums`.
+def split_dirichlet(
+    q: Any, loss: Any, events: Events | None, n_jobs: int | None
+) -> Computed | None:
+    """Total, aleatoric and epistemic uncertainty of each label or event of a Dirichlet (..., K) or
+    a mixture (M, ..., K); ``None``: these arrays or this loss are for the equations.
     """
-    values, shares = on_host(alpha), None if weights is None else on_host(weights)
-    if (
-        native is None
-        or values is None
-        or values.dtype.char not in "df"
-        or (weights is not None and shares is None)
-    ):
+    name = NAMES.get(type(loss))
+    values, weights = on_host(q.alpha), None
+    if native is None or name not in LOSSES or values is None or values.dtype.char not in "df":
         return None
-    batch = values.shape[int(mixture) : -1]
-    flat = np.ascontiguousarray(values).reshape(
-        values.shape[0] if mixture else 1, int(np.prod(batch)), values.shape[-1]
-    )
-    members, n, k = flat.shape
-    labels = k if events is None else len(events.offsets) // 2
-    own = shares is not None and shares.ndim > 1
-    parts = tuple(np.empty((n, labels), flat.dtype) for _ in range(3))
-    how = (kernel.level(), LOSSES[loss], unit, flat.dtype.char == "f", mixture, own)
-    numbers = [None if x is None else np.ascontiguousarray(x, np.float64) for x in (shares, costs)]
-    sums = (None, None) if events is None else events[:2]
+    if q.weights is not None:
+        weights = on_host(q.weights)
+        if weights is None:
+            return None
+        weights = np.ascontiguousarray(weights, np.float64)
+    mixture = q.n_members is not None
+    batch = q.batch_shape
+    flat = np.ascontiguousarray(values).reshape(q.n_members or 1, prod(batch), q.n_classes)
+    members, n, labels = flat.shape
+    offsets = positions = None
+    if events is not None:
+        offsets, positions, _ = event_lists(events, q.n_classes, q.class_names)
+        labels = len(events.names)
+    unit = 1 / log(loss.base) if name == "log" else 1.0  # of a nat
+    costs = loss_table(loss, labels, "float64")
+    if costs is not None:
+        costs = np.ascontiguousarray(costs)
+    parts = tuple([np.empty((n, labels), flat.dtype) for _ in range(3)])
 
-    def some(start: int, stop: int) -> None:
-        native.split(*how, start, stop, flat, *_tables(), *numbers, *sums, *parts)
+    def split_rows(start: int, stop: int) -> None:
+        native.split(
+            kernel.level(),
+            LOSSES[name],
+            unit,
+            flat.dtype.char == "f",
+            mixture,
+            weights is not None and weights.ndim > 1,
+            start,
+            stop,
+            flat,
+            *_tables(),
+            weights,
+            costs,
+            offsets,
+            positions,
+            *parts,
+        )
 
-    size = members * n * labels
-    count = (
-        1
-        if size < SEVERAL[loss]
-        else min(kernel.thread_count(n_jobs), 2 * size // SEVERAL[loss], n)
-    )
+    size, several = members * n * labels, SEVERAL[name]
+    count = 1
+    if size >= several:
+        count = min(kernel.thread_count(n_jobs), 2 * size // several, n)
     if count == 1:
-        some(0, n)
+        split_rows(0, n)
     else:
-        pieces = min(n, 4 * count)
+        edges = np.linspace(0, n, min(n, 4 * count) + 1).astype(int).tolist()
         with ThreadPoolExecutor(count) as pool:
-            list(pool.map(lambda i: some(n * i // pieces, n * (i + 1) // pieces), range(pieces)))
-    return tuple(back(part.reshape(*batch, labels), alpha) for part in parts)
+            list(pool.map(split_rows, edges[:-1], edges[1:]))
+    return Computed(tuple([back(part.reshape(*batch, labels), q.alpha) for part in parts]))
 
 
 @lru_cache(maxsize=1)

@@ -21,9 +21,11 @@ def on_host(x: Array) -> np.ndarray | None:
     if isinstance(x, np.ndarray):
         return x
     library = type(x).__module__.partition(".")[0]
-    return (
-        _of_torch(x) if library == "torch" else _of_jax(x) if library in ("jax", "jaxlib") else None
-    )
+    if library == "torch":
+        return _of_torch(x)
+    if library in ("jax", "jaxlib"):
+        return _of_jax(x)
+    return None
 
 
 def _of_torch(x: Any) -> np.ndarray | None:
@@ -32,7 +34,9 @@ def _of_torch(x: Any) -> np.ndarray | None:
     if not in_main_memory(x) or (x.requires_grad and torch.is_grad_enabled()):
         return None
     x = x.detach()
-    return np.asarray((x.view(torch.uint16) if x.dtype == torch.bfloat16 else x).numpy())
+    if x.dtype == torch.bfloat16:
+        x = x.view(torch.uint16)
+    return np.asarray(x.numpy())
 
 
 def in_main_memory(x: Any) -> bool:
@@ -53,14 +57,14 @@ def in_main_memory(x: Any) -> bool:
 
 def _of_jax(x: Any) -> np.ndarray | None:
     jax = sys.modules["jax"]
-    if (
-        isinstance(x, jax.core.Tracer)
-        or not isinstance(x, jax.Array)
-        or any(device.platform != "cpu" for device in x.devices())
-    ):
+    if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array):
+        return None
+    if {device.platform for device in x.devices()} != {"cpu"}:
         return None
     values = np.asarray(x)
-    return values.view(np.uint16) if values.dtype.name == "bfloat16" else values
+    if values.dtype.name == "bfloat16":
+        return values.view(np.uint16)
+    return values
 
 
 def back(result: Array, x: Array) -> Array:

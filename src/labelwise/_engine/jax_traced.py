@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from operator import add
+from operator import add, mul
 from typing import Any
 
 import jax
@@ -20,8 +20,7 @@ from .._arrays import at_most_one, smallest
 from ..losses import CostLoss, LogLoss, Loss, SquaredLoss
 from ..losses._special import _artanh_tail
 
-MOST_MEMBERS = 64
-"""More would make programs that take long to compile."""
+MAX_MEMBERS = 64  # more would make programs that take long to compile
 _LOG2_E = 1.4426950408889634
 # −(1−u) log2(1−u) / u for 0 ≤ u ≤ ½, lowest degree first; as in coefficients.h
 _COMPLEMENT_SINGLE = (
@@ -64,7 +63,7 @@ def applies(q: Any) -> bool:
     return (
         isinstance(p, jax.core.Tracer)
         and not isinstance(q.weights, jax.core.Tracer)
-        and 0 < p.shape[0] <= MOST_MEMBERS
+        and 0 < p.shape[0] <= MAX_MEMBERS
     )
 
 
@@ -72,19 +71,20 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
     """Total, aleatoric and epistemic uncertainty under log (``unit`` times bits), squared,
     spherical or cost loss.
     """
-    p, w = at_most_one(q.probs), q.weights
-    weights = None if w is None else w.reshape(w.shape + (1,) * (p.ndim - w.ndim))
+    p, weights = at_most_one(q.probs), q.weights
+    if weights is not None:
+        weights = weights.reshape(weights.shape + (1,) * (p.ndim - weights.ndim))
+
+    is_log = type(loss) is LogLoss
 
     def values(p: Any) -> tuple[Any, ...]:
-        return _log_parts(p, weights, unit) if type(loss) is LogLoss else _parts(p, weights, loss)
+        if is_log:
+            return _log_parts(p, weights, unit)
+        return _parts(p, weights, loss)
 
     def derivatives(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-        return parts(*primals), _slopes(
-            *primals,
-            *tangents,
-            weights,
-            _log_slopes(unit) if type(loss) is LogLoss else _slopes_of(loss),
-        )
+        slopes = _log_slopes(unit) if is_log else _slopes_of(loss)
+        return parts(*primals), _slopes(*primals, *tangents, weights, slopes)
 
     parts = jax.custom_jvp(values)
     parts.defjvp(derivatives)
@@ -93,20 +93,18 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
 
 
 def _mean(x: Any, weights: Any) -> Any:
-    return (
-        reduce(add, x) * (1 / len(x))
-        if weights is None
-        else reduce(add, (w * y for w, y in zip(weights, x, strict=True)))
-    )
+    """Added up one after another, not by a sum over an axis."""
+    if weights is None:
+        return reduce(add, x) * (1 / len(x))
+    return reduce(add, map(mul, weights, x))
 
 
 def _around(p: Any, weights: Any) -> tuple[Any, Any, Any]:
     """The distances from the mean, exactly 0 where members agree; and the means of p and 1 − p."""
-    reference = (
-        p[:1]
-        if weights is None
-        else jnp.take_along_axis(p, jnp.argmax(weights + 0 * p, axis=0, keepdims=True), axis=0)
-    )
+    reference = p[:1]
+    if weights is not None:
+        heaviest = jnp.argmax(weights + 0 * p, axis=0, keepdims=True)
+        reference = jnp.take_along_axis(p, heaviest, axis=0)
     away = p - reference
     return away - _mean(away, weights), _mean(p, weights), _mean(1 - p, weights)
 
@@ -115,7 +113,8 @@ def _parts(p: Any, weights: Any, loss: Loss) -> tuple[Any, ...]:
     d, t, tc = _around(p, weights)
     c = 1 - p
     if isinstance(loss, CostLoss):
-        epistemic = jnp.minimum(*(_mean(side, weights) for side in loss.regrets(p, c)))
+        do_not_act, act = loss.regrets(p, c)
+        epistemic = jnp.minimum(_mean(do_not_act, weights), _mean(act, weights))
     else:
         epistemic = _mean(loss.divergence(p, t, c, tc, d), weights)
     return loss.entropy(t, tc), _mean(loss.entropy(p, c), weights), epistemic
@@ -137,9 +136,9 @@ def _terms(x: Any, c: Any) -> tuple[Any, Any]:
 def _logs(x: Any, c: Any) -> tuple[Any, Any]:
     """−log2 x and −log2 c; at 0 and 1 those of the nearest number inside."""
     tiny, half_eps = smallest(x)
-    return -_LOG2_E * jnp.log(jnp.where(x > 0, x, tiny)), -_LOG2_E * jnp.log(
-        jnp.where(c > 0, c, half_eps)
-    )
+    log_x = jnp.log(jnp.where(x > 0, x, tiny))
+    log_c = jnp.log(jnp.where(c > 0, c, half_eps))
+    return -_LOG2_E * log_x, -_LOG2_E * log_c
 
 
 def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
@@ -152,19 +151,17 @@ def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
         x_part, c_part = _terms(x, c)
         upper = _kl_term(x, e, d / jnp.maximum(x + t, smallest(p)[0]), x_part, log_t)
         lower = _kl_term(c, -e, -d / (c + tc), c_part, log_tc)
-        return tuple(
-            total + w * y for total, y in zip(sums, (x_part + c_part, upper, lower), strict=True)
-        ), None
+        own = x_part + c_part
+        return (sums[0] + w * own, sums[1] + w * upper, sums[2] + w * lower), None
 
-    share = jnp.full(len(p), 1 / len(p), p.dtype) if weights is None else weights
-    (aleatoric, upper, lower), _ = jax.lax.scan(
-        step, (0 * t, 0 * t, 0 * t), (p, distances, share)
-    )  # all in one loop would be too long for XLA
-    return (
-        sum(_terms(t, tc)) * unit,
-        aleatoric * unit,
-        (jnp.maximum(upper, 0) + jnp.maximum(lower, 0)) * unit,
-    )
+    share = weights
+    if share is None:
+        share = jnp.full(len(p), 1 / len(p), p.dtype)
+    # all in one loop would be too long for XLA
+    start = 0 * t, 0 * t, 0 * t
+    (aleatoric, upper, lower), _ = jax.lax.scan(step, start, (p, distances, share))
+    epistemic = jnp.maximum(upper, 0) + jnp.maximum(lower, 0)
+    return sum(_terms(t, tc)) * unit, aleatoric * unit, epistemic * unit
 
 
 def _kl_term(x: Any, e: Any, s: Any, x_part: Any, log_m: Any) -> Any:
@@ -180,8 +177,10 @@ Slopes = Callable[..., tuple[Any, Any, Any]]
 def _slopes(p: Any, dp: Any, weights: Any, slopes: Slopes) -> tuple[Any, ...]:
     """dTU = Σ w G'(m) dp, dAU = Σ w G'(x) dp, dEU = Σ w [G'(m) − G'(x)] dp."""
     d, t, tc = _around(p, weights)
-    share = 1 / len(p) if weights is None else weights
-    return tuple(jnp.sum(share * slope * dp, axis=0) for slope in slopes(p, 1 - p, d, t, tc))
+    share = 1 / len(p)
+    if weights is not None:
+        share = weights
+    return tuple([jnp.sum(share * slope * dp, axis=0) for slope in slopes(p, 1 - p, d, t, tc)])
 
 
 def _log_slopes(unit: float) -> Slopes:
@@ -216,10 +215,8 @@ def _slopes_of(loss: Any) -> Slopes:
         of_mean, own = loss.slope(t, tc), loss.slope(x, c)
         return of_mean, own, of_mean - own
 
-    return (
-        of_cost
-        if isinstance(loss, CostLoss)
-        else of_squared
-        if isinstance(loss, SquaredLoss)
-        else of_spherical
-    )
+    if isinstance(loss, CostLoss):
+        return of_cost
+    if isinstance(loss, SquaredLoss):
+        return of_squared
+    return of_spherical

@@ -24,7 +24,7 @@ import numpy as np
 from .._arrays import Array, at_most_one, namespace
 from ..losses import CostLoss, Loss
 from . import kernel
-from .compute import NAMES, unit_of
+from .ensembles import NAMES, kernel_name, loss_table, unit_of
 from .host import back, on_host
 
 Three = tuple[Array, ...]
@@ -60,7 +60,7 @@ def in_main_memory(loss: Loss, *arrays: Array) -> list[np.ndarray] | None:
     """The arrays as the kernel sees them, or ``None`` if it does not have the loss or cannot see
     one of them.
     """
-    if kernel.native is None or NAMES.get(type(loss), "beta") == "beta":
+    if kernel_name(loss) in (None, "beta"):
         return None
     values = []
     for x in arrays:
@@ -108,7 +108,7 @@ def take_in(
         arrays,
         [np.ascontiguousarray(x, dtype) for x in added[:n]],
         unit=unit_of(loss),
-        costs=_costs(loss, arrays[0]),
+        costs=loss_table(loss, shape[-1], dtype.name),
         fresh=not old,
     )
     unused = [np.broadcast_to(np.zeros((), dtype), shape)] * (8 - n)
@@ -128,7 +128,7 @@ def concluded(state: State, loss: Any) -> tuple[Three, Three]:
     arrays = [np.ascontiguousarray(x) for x in values[2 : 2 + _n_arrays(loss)]]
     parts = tuple(np.empty_like(arrays[0]) for _ in range(3))
     sums = tuple(np.empty(arrays[0].shape[:-1], arrays[0].dtype) for _ in range(3))
-    costs = _costs(loss, arrays[0])
+    costs = loss_table(loss, arrays[0].shape[-1], arrays[0].dtype.name)
     kernel.join(NAMES[type(loss)], None, parts, arrays, unit=unit_of(loss), costs=costs, sums=sums)
     return parts, sums
 
@@ -138,20 +138,16 @@ def of_members(probs: np.ndarray, loss: Any) -> tuple[Three, Three]:
     side.
     """
     m, *batch, k = probs.shape
-    split = kernel.split(
-        NAMES[type(loss)], probs.reshape(m, -1, k), unit=unit_of(loss), costs=_costs(loss, probs)
-    )
-    parts = tuple(x.reshape(*batch, k) for x in split.labelwise or ())
-    return parts, tuple(x.reshape(batch) for x in split.sums)
+    costs = loss_table(loss, k, probs.dtype.name)
+    rows = probs.reshape(m, -1, k)
+    split = kernel.split(NAMES[type(loss)], rows, unit=unit_of(loss), costs=costs)
+    parts = tuple([x.reshape(*batch, k) for x in split.labelwise or ()])
+    return parts, tuple([x.reshape(batch) for x in split.sums])
 
 
 def _n_arrays(loss: Any) -> int:
     """How many arrays of a state there are in the kernel: the eighth only for costs."""
-    return 8 if NAMES[type(loss)] == "cost" else 7
-
-
-def _costs(loss: Any, x: np.ndarray) -> np.ndarray | None:
-    return loss.table(x.shape[-1], x.dtype.name) if NAMES[type(loss)] == "cost" else None
+    return 8 if isinstance(loss, CostLoss) else 7
 
 
 def _member(p: Array, w: Array, loss: Loss) -> State:

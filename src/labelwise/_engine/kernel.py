@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,8 @@ _level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
 if _level == "numpy":
     native = None
 
+# Predictions (members x instances x classes) from which on two threads pay; each further one needs
+# half as many.
 SEVERAL = {
     "log": 1 << 16,
     "squared": 1 << 18,
@@ -57,11 +60,7 @@ SEVERAL = {
     "beta": 1 << 13,
     "check": 1 << 18,
 }
-"""Predictions (members x instances x classes) from which on two threads pay; each further one needs
-half as many.
-"""
-PIECE = 1 << 16
-"""Predictions that are checked at once without the kernel."""
+PIECE = 1 << 16  # predictions that are checked at once without the kernel
 _LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {
@@ -89,16 +88,19 @@ def kernel_info() -> dict[str, Any]:
     >>> sorted(kernel_info())[:2]
     ['kernel', 'threads']
     """
-    if native is None:
-        return {"kernel": "numpy", "threads": thread_count()} | (
-            {} if _missing is None else {"missing": _missing}
-        )
-    return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
+    if native is not None:
+        return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
+    info: dict[str, Any] = {"kernel": "numpy", "threads": thread_count()}
+    if _missing is not None:
+        info["missing"] = _missing
+    return info
 
 
 def usable_cores() -> int:
     """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -117,7 +119,7 @@ def thread_count(threads: int | None = None) -> int:
     return int(threads)
 
 
-class Sums(NamedTuple):
+class EventLists(NamedTuple):
     """Events as sums of classes: ``positions`` of the classes of the first event, of its
     complement, of the second event, and so on.
     """
@@ -131,7 +133,7 @@ class Sums(NamedTuple):
     """
 
 
-class Split(NamedTuple):
+class Result(NamedTuple):
     """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log and squared
     loss, joint (N,).
     """
@@ -139,8 +141,6 @@ class Split(NamedTuple):
     labelwise: Three | None
     sums: Three
     joint: Three | None
-    valid: bool
-    """Whether the values were found to be probabilities, if they were checked."""
 
 
 def split(
@@ -150,37 +150,36 @@ def split(
     *,
     unit: float = 1.0,
     labelwise: bool = True,
-    tolerance: float | None = None,
-    sum_to_one: bool = True,
     threads: int | None = None,
     costs: np.ndarray | None = None,
-    events: Sums | None = None,
-) -> Split:
+    events: EventLists | None = None,
+) -> Result:
     """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared",
     "spherical", "cost" or "beta" loss.
 
-    ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are
-    checked in the same pass. ``costs`` (4, K) are those of false positives and negatives, and the
-    edges of the decision; of a beta loss, its `series`. With ``events`` the results are (N, E).
+    ``weights`` are (M,) or (M, N) and sum to 1 over the members. ``costs`` (4, K) are those of
+    false positives and negatives, and the edges of the decision; of a beta loss, its `series`. With
+    ``events`` the results are (N, E).
     """
     _, n, k = probs.shape
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
-    labels = k if events is None else len(events.offsets) // 2
-    planes = class_major or events is not None
-    shape = (labels, n) if planes else (n, labels)
-    parts = (
-        (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype))
-        if labelwise
-        else _NONE
-    )
+    labels, by_label = k, class_major
+    if events is not None:
+        labels, by_label = len(events.offsets) // 2, True
+    parts: Three | None = None
+    if labelwise:
+        shape = (labels, n) if by_label else (n, labels)
+        parts = np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)
     sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
-    joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
+    joint: Three | None = None
+    if loss == "log":
+        joint = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     heaviest = 0
     if weights is not None:
         weights, heaviest = _prepared(weights, dtype)
-    outputs = parts + sums + joint
-    limit = -1.0 if tolerance is None else tolerance
-    how = (
+    if costs is not None:
+        costs = np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
+    native.split(
         _level,
         _LOSSES[loss],
         dtype is _DOUBLE,
@@ -190,22 +189,21 @@ def split(
         heaviest,
         unit,
         class_major,
-        limit,
-        sum_to_one,
-        outputs,
+        -1.0,  # no check of the values in this pass
+        False,
+        (parts or _NONE) + sums + (joint or _NONE),
+        pieces,
+        count - 1,
+        costs,
+        *(events or (None, None, False)),
     )
-    values = (
-        None if costs is None else np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
-    )
-    status = native.split(*how, pieces, count - 1, values, *(events or (None, None, False)))
-    if labelwise and planes:
+    if parts is not None and by_label:
         parts = (parts[0].T, parts[1].T, parts[2].T)
-    return Split(
-        parts if labelwise else None,
-        sums,
-        {"log": joint, "squared": sums}.get(loss) if events is None else None,
-        status == 0,
-    )
+    if loss == "squared":
+        joint = sums
+    if events is not None:
+        joint = None
+    return Result(parts, sums, joint)
 
 
 def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
@@ -234,8 +232,9 @@ def slopes(
     heaviest = 0
     if weights is not None:
         weights, heaviest = _prepared(weights, dtype)
-    values = None if costs is None else np.ascontiguousarray(costs, dtype)
-    above = tuple(np.ascontiguousarray(x, dtype) for x in given)
+    if costs is not None:
+        costs = np.ascontiguousarray(costs, dtype)
+    above = tuple([np.ascontiguousarray(x, dtype) for x in given])
     result = np.empty(probs.shape, dtype)
     native.slopes(
         _level,
@@ -245,7 +244,7 @@ def slopes(
         weights,
         heaviest,
         unit,
-        values,
+        costs,
         above,
         result,
         pieces,
@@ -276,9 +275,12 @@ def join(
     k = first.shape[-1]
     n = first.size // k
     _, dtype, _, count, pieces = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
-    values = None if costs is None else np.ascontiguousarray(costs, dtype)
+    if costs is not None:
+        costs = np.ascontiguousarray(costs, dtype)
     arrays = (*given, *(None,) * (8 - len(given)))
-    own = tuple(state) if shares is None else (*state, *(None,) * (8 - len(state)))
+    own: tuple[Any, ...] = tuple(state)
+    if shares is not None:
+        own += (None,) * (8 - len(state))
     native.join(
         _level,
         _LOSSES[loss],
@@ -286,7 +288,7 @@ def join(
         n,
         k,
         unit,
-        values,
+        costs,
         shares,
         fresh,
         own,
@@ -302,30 +304,27 @@ def flat(x: np.ndarray) -> np.ndarray | None:
     of bfloat16, which has no buffer format.
     """
     if x.ndim != 3:
+        n = prod(x.shape[1:-1])
         try:
-            x = (
-                x.reshape(x.shape[0], -1, x.shape[-1], copy=False)
-                if x.size
-                else x.reshape(x.shape[0], 0, x.shape[-1])
-            )
+            x = x.reshape(x.shape[0], n, x.shape[-1], copy=False)
         except ValueError:
             return None
-    return x if x.dtype.char in "dfe" else x.view(np.uint16)
+    if x.dtype.char not in "dfe":
+        x = x.view(np.uint16)
+    return x
 
 
-def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    """Whether all values (M, ..., K) are known to be probabilities, from one pass; what is wrong is
-    found out elsewhere.
+def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    """Whether all values (M, ..., K) are known to be probabilities, from one pass. Only yes or no;
+    `_validation.check_range` explains failures.
     """
     if native is None:
-        return stored.dtype.kind == "f" and all(
-            _is_probable(x, tolerance, sum_to_one) for x in _pieces(stored)
-        )
-    view = flat(stored)
+        if x.dtype.kind != "f":  # the bits of bfloat16
+            return False
+        return all(_in_unit_interval(part, tolerance, sum_to_one) for part in _pieces(x))
+    view = flat(x)
     if view is None:
-        return all(
-            holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1])
-        )
+        return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
     return check(view, tolerance, sum_to_one=sum_to_one)
 
 
@@ -341,7 +340,7 @@ def _pieces(x: np.ndarray) -> Iterator[np.ndarray]:
             yield member[i : i + step].astype(wide, copy=False)
 
 
-def _is_probable(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+def _in_unit_interval(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
     """Whether ``x`` (..., K) holds probabilities, in NumPy."""
     if not (x.min() >= 0 and x.max() <= 1 + tolerance):  # also for NaN
         return False
@@ -355,20 +354,11 @@ def check(
     of 1 over K.
     """
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL["check"], threads)
-    return bool(
-        native.check(
-            _level,
-            dtype is _DOUBLE,
-            kind,
-            probs,
-            class_major,
-            sum_to_one,
-            tolerance,
-            pieces,
-            count - 1,
-        )
-        == 0
+    is_double = dtype is _DOUBLE
+    faults = native.check(
+        _level, is_double, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1
     )
+    return bool(faults == 0)
 
 
 def _plan(
@@ -387,16 +377,12 @@ def _plan(
         and probs.shape[1] > 1
     )
     size = probs.size
-    if size < several:
-        return kind, dtype, class_major, 1, 1
-    count = min(thread_count(threads), 2 * size // several)
-    return (
-        kind,
-        dtype,
-        class_major,
-        count,
-        1 if count == 1 else min(probs.shape[1], max(2 * count, min(8 * count, size >> 18))),
-    )
+    count = pieces = 1
+    if size >= several:
+        count = min(thread_count(threads), 2 * size // several)
+    if count > 1:
+        pieces = min(probs.shape[1], max(2 * count, min(8 * count, size >> 18)))
+    return kind, dtype, class_major, count, pieces
 
 
 def _after_fork() -> None:

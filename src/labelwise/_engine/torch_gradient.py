@@ -19,23 +19,27 @@ Values = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 
 def applies(q: Any) -> bool:
     """Whether the kernel can compute and differentiate the ensemble ``q``."""
-    p, w = q.stored, q.weights
-    wanted = (
-        p.requires_grad
-        and torch.is_grad_enabled()
-        and in_main_memory(p)
-        and p.dtype in (torch.float32, torch.float64)
-    )
-    return wanted and (w is None or (in_main_memory(w) and not w.requires_grad))
+    probs, weights = q.stored, q.weights
+    if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
+        return False
+    if probs.dtype not in (torch.float32, torch.float64):
+        return False
+    return weights is None or (in_main_memory(weights) and not weights.requires_grad)
 
 
 def differentiable(
-    probs: torch.Tensor, values: Values, again: Values, weights: Any, options: dict[str, Any]
+    probs: torch.Tensor,
+    by_kernel: Values,
+    by_equations: Values,
+    weights: Any,
+    options: dict[str, Any],
 ) -> tuple[torch.Tensor, ...]:
-    """``values(probs)``, from the kernel, as part of the graph; ``again`` computes them the general
+    """``by_kernel(probs)`` as part of the graph; ``by_equations`` computes the same the general
     way, for second derivatives.
     """
-    result: tuple[torch.Tensor, ...] = _Parts.apply(probs, values, again, weights, options)
+    result: tuple[torch.Tensor, ...] = _Parts.apply(
+        probs, by_kernel, by_equations, weights, options
+    )
     return result
 
 
@@ -44,35 +48,30 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     def forward(
         ctx: Any,
         probs: torch.Tensor,
-        values: Values,
-        again: Values,
+        by_kernel: Values,
+        by_equations: Values,
         weights: Any,
         options: dict[str, Any],
     ) -> Any:
         ctx.save_for_backward(probs)
-        ctx.again, ctx.weights, ctx.options = again, weights, options
-        return values(probs.detach())
+        ctx.by_equations, ctx.weights, ctx.options = by_equations, weights, options
+        return by_kernel(probs.detach())
 
     @staticmethod
     def backward(ctx: Any, *given: torch.Tensor) -> Any:
         (probs,) = ctx.saved_tensors
         if torch.is_grad_enabled():  # these derivatives are differentiated themselves
-            return (
-                *torch.autograd.grad(ctx.again(probs), probs, given, create_graph=True),
-                None,
-                None,
-                None,
-                None,
+            (slopes,) = torch.autograd.grad(
+                ctx.by_equations(probs), probs, given, create_graph=True
             )
+            return slopes, None, None, None, None
         m, *batch, k = probs.shape
         flat = probs.detach().reshape(m, -1, k).contiguous().numpy()
-        above: Any = tuple(g.detach().expand(*batch, k).reshape(-1, k).numpy() for g in given)
-        w = (
-            None
-            if ctx.weights is None
-            else ctx.weights.numpy().reshape(m, -1)
-            if ctx.weights.ndim > 1
-            else ctx.weights.numpy()
-        )
-        slopes = kernel.slopes(probs=flat, weights=w, given=above, **ctx.options)
-        return torch.from_numpy(slopes).reshape(probs.shape), None, None, None, None
+        above: Any = tuple([g.detach().expand(*batch, k).reshape(-1, k).numpy() for g in given])
+        weights = ctx.weights
+        if weights is not None:
+            weights = weights.numpy()
+            if weights.ndim > 1:
+                weights = weights.reshape(m, -1)
+        found = kernel.slopes(probs=flat, weights=weights, given=above, **ctx.options)
+        return torch.from_numpy(found).reshape(probs.shape), None, None, None, None

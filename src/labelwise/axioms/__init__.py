@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._validation import as_seed
+from .._validation.arguments import as_seed
 from ..losses import Loss, LossName
 from .measures import Q, as_measure
 from .search import examine

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import Check
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
 from .._tables import counted
+from .._validation.arguments import Check
 from ..evaluation._excess import mean_excess
 from ..evaluation._forecasts import forecasts
 from .errors import BinnedErrors

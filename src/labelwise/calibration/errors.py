@@ -17,7 +17,7 @@ import numpy as np
 
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
-from .._validation import as_rng, check_positive
+from .._validation.arguments import as_rng, check_positive
 from ..evaluation._forecasts import forecasts
 from .reliability import Binned, with_top_label
 

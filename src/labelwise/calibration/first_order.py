@@ -13,9 +13,9 @@ import numpy as np
 from .._arrays import like, to_numpy
 from .._errors import InputError
 from .._frames import same_rows
-from .._labels import as_labels, outcomes_by_class
-from .._suggestions import check_choice
 from .._tables import first_names
+from .._validation.arguments import check_choice
+from .._validation.labels import as_labels, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of

@@ -22,7 +22,7 @@ from .._resampling import (
     group_codes,
     share_estimate,
 )
-from .._validation import check_positive
+from .._validation.arguments import check_positive
 from ..evaluation._forecasts import forecasts
 
 

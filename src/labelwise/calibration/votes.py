@@ -21,8 +21,8 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._frames import columns_by_class, same_rows
-from .._labels import as_numpy, plain_labels, positions
 from .._resampling import group_codes
+from .._validation.labels import as_numpy, plain_labels, positions
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import Check
 from .._resampling import Resampling, check_replicates
-from .._validation import as_rng
+from .._validation.arguments import Check, as_rng
 from ..distributions import Distribution
 from ..events import Family
 from .reliability import Binned

@@ -62,7 +62,6 @@ class VoteCalibration:
             aleatoric=aleatoric,
             epistemic=epistemic,
             sums=None,
-            joint=None,
             error=None,
             n_members=None,
         )

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import as_numpy
 from .._resampling import Estimate, t_interval_with_extremes
+from .._validation.labels import as_numpy
 from ..distributions import Distribution
 from ..events import Family
 from ._maps import fit_isotonic

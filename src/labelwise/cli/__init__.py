@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._errors import suggest
 from .._interrupts import INTERRUPTED, raised_as_usual
-from .._suggestions import suggest
 from .._tables import counted
 from ._errors import in_options
 from ._output import (

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._errors import InputNote
-from .._suggestions import did_you_mean
+from .._errors import InputNote, did_you_mean
 from .._tables import counted
 from ..io.class_names import as_class_names
 from ..io.files import format_of, look_alike, read_json, read_text, read_toml, reading

@@ -13,10 +13,9 @@ from .._arrays import to_numpy
 from .._errors import InputError
 from .._format import number, percent
 from .._frames import values_by_class
-from .._labels import class_position
-from .._suggestions import check_choice
 from .._tables import SHOWN, Shown, Summary, instance_frame
-from .._validation import check_positive
+from .._validation.arguments import check_choice, check_positive
+from .._validation.labels import class_position
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..losses import Loss, LossName

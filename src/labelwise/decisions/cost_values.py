@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._arrays import check_names
+from .._errors import suggest
 from .._frames import library_of_frame, named_axes
-from .._suggestions import suggest
+from .._validation.labels import check_names
 
 CostValues: TypeAlias = float | np.ndarray | Mapping[str, float]
 

@@ -11,9 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from .._arrays import ClassNames
-from .._errors import InputError
-from .._suggestions import check_choice, suggest
-from .._validation import set_fields
+from .._errors import InputError, suggest
+from .._validation.arguments import check_choice, set_fields
 from ..io.files import read_toml
 from .cost_values import (
     CostValues,

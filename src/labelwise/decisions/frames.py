@@ -9,8 +9,8 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._frames import same_rows
-from .._labels import as_labels, outcomes_by_class
 from .._tables import instance_frame
+from .._validation.labels import as_labels, outcomes_by_class
 from .problem import ABSTAIN, ASK
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 from .._arrays import Array, index_like, like, to_numpy
 from .._errors import InputError
 from .._format import number, percent
-from .._labels import class_position
 from .._tables import SHOWN, Shown, Summary, counted
+from .._validation.labels import class_position
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution

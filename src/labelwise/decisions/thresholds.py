@@ -13,8 +13,8 @@ import numpy as np
 from .._arrays import Array
 from .._format import number, percent
 from .._frames import same_rows
-from .._labels import as_correct, as_scores
 from .._resampling import group_codes
+from .._validation.labels import as_correct, as_scores
 from ..sets._quantiles import allowed_errors, as_level, fewest_with_confidence, proven
 from . import grouped_thresholds
 

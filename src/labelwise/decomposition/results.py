@@ -5,24 +5,25 @@ printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Generic, NoReturn, Self
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, namespace, to_numpy, values_known, without_gradient
+from .._arrays import dtype_name, namespace, to_numpy, values_known, without_gradient
+from .._errors import InputError
 from .._format import MISSING
-from .._frames import columns_by_class, ids_at, same_rows
-from .._labels import as_labels, class_position
-from .._suggestions import check_choice
+from .._frames import ids_at
 from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, instance_frame, xarray
+from .._validation.arguments import check_choice
+from ..distributions.base import ArrayT, batch_index
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
-MOST_NUMBERS = 1 << 24
-"""Means of larger results are not computed only to be printed."""
+MAX_SUMMARIZED = 1 << 24  # means of larger results are not computed only to be printed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,12 +87,10 @@ class Result(Shown):
     total: Any
     aleatoric: Any
     epistemic: Any
+    error: Any
     n_members: int | None
     ids: Any
-    """What the instances are called: the index of the frames that the predictions came in, or
-    ``None``.
-    """
-    _trailing = 0
+    _trailing: ClassVar[int] = 0
     """How many axes follow those of the instances."""
 
     @property
@@ -116,6 +115,13 @@ class Result(Shown):
             f"one of them, such as {example}"
         )
 
+    def _mapped(self, f: Callable[[Any], Any]) -> dict[str, Any]:
+        """``f`` of the three parts and of their error bounds, as fields of a new result."""
+        new: dict[str, Any] = {part: f(getattr(self, part)) for part in PARTS}
+        if self.error is not None:
+            new["error"] = replace(self.error, **self.error._mapped(f))
+        return new
+
     def _parts(self) -> dict[str, np.ndarray]:
         """Each part in main memory; the epistemic part of a single member is not known."""
         parts = {part: to_numpy(getattr(self, part)) for part in PARTS}
@@ -132,13 +138,16 @@ class Result(Shown):
         """The mean of each part over the instances, where its values are at hand and not too
         many.
         """
-        if not values_known(self.total) or not 0 < prod(self.total.shape) <= MOST_NUMBERS:
+        if not values_known(self.total) or not 0 < prod(self.total.shape) <= MAX_SUMMARIZED:
             return None
         axes = tuple(range(len(self.batch_shape)))
-        parts = [without_gradient(getattr(self, part)) for part in PARTS]
-        return [
-            to_numpy(namespace(x).mean(x, axis=axes) if axes else x).astype(float) for x in parts
-        ]
+        means = []
+        for part in PARTS:
+            x = without_gradient(getattr(self, part))
+            if axes:
+                x = namespace(x).mean(x, axis=axes)
+            means.append(to_numpy(x).astype(float))
+        return means
 
     def _instances(self) -> str:
         shape = self.batch_shape
@@ -149,18 +158,23 @@ class Result(Shown):
     def _row(self, name: str, *means: Any) -> list[Any]:
         """A row of the summary."""
         total, aleatoric, epistemic = map(float, means)
-        return [name, total, aleatoric, MISSING if self.n_members == 1 else epistemic]
+        if self.n_members == 1:
+            return [name, total, aleatoric, MISSING]
+        return [name, total, aleatoric, epistemic]
 
-    def _note(self) -> str:
-        return "one member: the epistemic part is not known" if self.n_members == 1 else ""
+    def _notes(self) -> list[str]:
+        if self.n_members == 1:
+            return ["one member: the epistemic part is not known"]
+        return []
 
-    def _top(self, values: Array, n: int, by: str, label: str | None) -> Top:
+    def _top(self, source: Result, n: int, by: str, label: str | None) -> Top:
+        """The highest of ``source``, which has one value per instance."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"`n` must be a positive number of instances; got {n!r}")
+            raise InputError(f"`n` must be a positive number of instances; got {n!r}")
         check_choice(by, "by", PARTS)
         if by == "epistemic" and self.n_members == 1:
-            raise ValueError("one member says nothing about epistemic uncertainty; use by='total'")
-        flat = to_numpy(values).reshape(-1)
+            raise InputError("one member says nothing about epistemic uncertainty; use by='total'")
+        flat = to_numpy(getattr(source, by)).reshape(-1)
         chosen = np.arange(flat.size)
         if n < flat.size:  # equal values in the order of the instances
             chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
@@ -171,7 +185,7 @@ class Result(Shown):
         """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
         order.
         """
-        return self._top(getattr(self, by if by in PARTS else "total"), n, by, None)
+        return self._top(self, n, by, None)
 
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each instance, as a data frame of pandas or polars; see
@@ -181,240 +195,105 @@ class Result(Shown):
 
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
         """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
-        dims = _dims(self.batch_shape, dims)
+        dims = axis_names(self.batch_shape, dims)
         return xarray().Dataset({part: (dims, x) for part, x in self._parts().items()})
 
     def to_dict(self) -> dict[str, float]:
         """The mean of each part, for logs; without the epistemic one of a single member."""
-        return _means_of(self._rows())
+        return mean_columns(self._rows())
 
     def _summary(self) -> Summary:
         title = f"{type(self).__name__}: {self._instances()}, {dtype_name(self.total)}"
         means = self._means()
         if means is None:
             return Summary(title)
-        return Summary(title, ("", *PARTS), [self._row("mean", *means)], self._note())
+        return Summary(title, ("", *PARTS), [self._row("mean", *means)], "; ".join(self._notes()))
 
 
-class LabelwiseResult(Result):
-    """The same with one value per instance and label."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Components(Result, Generic[ArrayT]):
+    """Total, aleatoric and epistemic uncertainty, one value per instance."""
 
-    class_names: tuple[str, ...]
-    loss: Any
-    events: Any
-    structure: Any
-    _trailing = 1
+    total: ArrayT
+    aleatoric: ArrayT
+    epistemic: ArrayT
+    bound: float | Callable[[], float | None] | None = field(default=None, repr=False)
+    """`maximum`, or a function that computes it on first use."""
+    error: Components[ArrayT] | None = None
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
+    matters.
+    """
+    n_members: int | None = None
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic
+    uncertainty: it is shown as –.
+    """
+    ids: Any = field(default=None, repr=False)
+    """What the instances are called: the index of the frames that the predictions came in, or
+    ``None``.
+    """
 
-    def sum(self, weights: Any = None) -> Any:
-        raise NotImplementedError
+    def __getitem__(self, index: Any) -> Self:
+        """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
+        i = batch_index(index, len(self.batch_shape))
+        return replace(self, **self._mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
-    def __getitem__(self, name: Any) -> Any:
-        raise NotImplementedError
+    @cached_property
+    def maximum(self) -> float | None:
+        """The largest possible total, if known."""
+        if callable(self.bound):
+            return self.bound()
+        return self.bound
 
-    def top(self, n: int = 20, *, by: str = "epistemic", label: str | int | None = None) -> Top:
-        """The ``n`` instances with the highest uncertainty about ``label``, or summed over the
-        labels; equal ones in their order.
-
-        A whole number is a label's name where all names are integers, else its position.
-
-        >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
-        >>> u = lw.decompose(lw.Ensemble(probs, class_names=["nevus", "melanoma"]))
-        >>> u.top(2, by="total", label="melanoma").indices
-        array([1, 2])
-        """  # noqa: E501
-        name = None
-        if label is not None:
-            name = self.class_names[class_position(label, self.class_names, "label")]
-        source = self.sum() if name is None else self[name]
-        return self._top(getattr(source, by if by in PARTS else "total"), n, by, name)
-
-    def to_frame(
-        self,
-        *,
-        layout: Literal["wide", "long"] = "wide",
-        ids: Any = None,
-        y_pred: Any = None,
-        y_true: Any = None,
-        library: Library = "pandas",
-    ) -> Any:
-        """A data frame of pandas or polars.
-
-        Parameters
-        ----------
-        layout : {"wide", "long"}
-            A row for each instance, with the sums and a column for each part and label,
-            ``epistemic.melanoma``; or a row for each instance and label.
-        ids : array (...), optional
-            What the instances are called, in column ``id``. Predictions from data frames have an
-            index, which this frame has too (in polars: column ``id``). Without both there is their
-            position ``instance``, or with D ≠ 1 axes of instances ``axis_0``, ``axis_1`` and so on.
-        y_pred, y_true : array (...) or, for labels that may occur together, (..., K), optional
-            Predicted and true classes, by name or position. A series with an index is matched to
-            that of the predictions, if they have one.
-        library : {"pandas", "polars"}
-
-        Returns
-        -------
-        DataFrame
-            The epistemic part of a single member, which is not known, is missing.
-
-        Examples
-        --------
-        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["nevus", "melanoma"]), "squared")
-        >>> print(u.to_frame(layout="long", y_true=["melanoma"]).round(3))
-           instance    y_true     label  total  aleatoric  epistemic
-        0         0  melanoma     nevus   0.16       0.15       0.01
-        1         0  melanoma  melanoma   0.16       0.15       0.01
-        """  # noqa: E501
-        check_choice(layout, "layout", ("wide", "long"))
-        k = len(self.class_names)
-        ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
-        given = {"y_pred": y_pred, "y_true": y_true}
-        classes = {name: self._classes(y, name) for name, y in given.items() if y is not None}
-        parts = self._rows()
-        columns: dict[str, np.ndarray] = {}
-        if layout == "long":
-            for name, y in classes.items():
-                columns[name] = np.repeat(y, k) if y.ndim == 1 else y.reshape(-1)
-            labels = np.asarray(self.class_names, dtype=object)
-            columns["label"] = np.tile(labels, len(parts["total"]))
-            columns |= {part: x.reshape(-1) for part, x in parts.items()}
-        else:
-            for name, y in classes.items():
-                columns |= {name: y} if y.ndim == 1 else self._by_label({name: y})
-            if self.structure != "overlapping":
-                columns |= self.sum()._rows()
-            columns |= self._by_label(parts)
-        return instance_frame(
-            columns,
-            self.batch_shape,
-            library,
-            ids=ids,
-            known=self.ids,
-            repeat=k if layout == "long" else 1,
-        )
-
-    def _by_label(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """A column for each label of columns (N, K): ``total.melanoma``."""
-        return {
-            f"{name}.{label}": x[:, i]
-            for name, x in columns.items()
-            for i, label in enumerate(self.class_names)
-        }
-
-    def _classes(self, y: Any, name: str) -> np.ndarray:
-        """Class names (N,); or, for labels that may occur together, whether each does (N, K)."""
-        shape, k = self.batch_shape, len(self.class_names)
-        given = to_numpy(columns_by_class(y, self.class_names, name))
-        several = self.structure == "free" or self.events is not None
-        if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
-            return np.asarray(given.reshape(-1, k).astype(bool))
-        if self.events is None:
-            names: np.ndarray = np.asarray(self.class_names, dtype=object)[
-                as_labels(y, name, self.class_names, shape)
-            ]
-            return names
-        if given.shape != shape:
-            raise ValueError(
-                f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}"
+    def normalized(self) -> Components[ArrayT]:
+        """Divide by the maximum."""
+        if self.maximum is None:
+            raise InputError(
+                "`normalized` needs the maximum of the sum, which is not known for these events"
             )
-        return np.asarray(given.reshape(-1))
-
-    def to_xarray(self, *, dims: Sequence[str] | None = None, label_axis: int = -1) -> Any:
-        """An `xarray.Dataset` of the three parts, with the labels as a coordinate.
-
-        Parameters
-        ----------
-        dims : sequence of str, optional
-            Names of the axes of instances; by default ``instance``, or ``axis_0``, ``axis_1`` and
-            so on.
-        label_axis : int
-            Where the labels go: last as in the arrays, or for instance 1 to keep the order of
-            channel-first images.
-
-        Examples
-        --------
-        >>> u = lw.decompose(lw.Ensemble(np.full((2, 4, 8, 8, 3), 1 / 3)))
-        >>> dict(u.to_xarray(dims=("case", "y", "x"), label_axis=1).sizes)
-        {'case': 4, 'label': 3, 'y': 8, 'x': 8}
-        """
-        names = _dims(self.batch_shape, dims)
-        d = len(names)
-        if (
-            isinstance(label_axis, bool)
-            or not isinstance(label_axis, int)
-            or not -d - 1 <= label_axis <= d
-        ):
-            raise ValueError(
-                f"`label_axis` must be a position among the {d + 1} axes; got {label_axis!r}"
+        if self.maximum == 0:
+            raise InputError(
+                "`normalized` divides by the maximum of the sum, which is 0 because all costs or "
+                "weights are 0"
             )
-        at = label_axis % (d + 1)
-        names = (*names[:at], "label", *names[at:])
-        parts = {part: (names, np.moveaxis(x, -1, at)) for part, x in self._parts().items()}
-        return xarray().Dataset(parts, coords={"label": list(self.class_names)})
-
-    def to_dict(self) -> dict[str, float]:
-        """Mean over the instances of each part: ``total`` (the sum over labels) and
-        ``total.melanoma``, for JSON and experiment trackers.
-
-        Keys hold letters, digits, spaces and ``_ - .`` only, as MLflow asks; other characters
-        become ``_``. The epistemic part of a single member, which is not known, is left out.
-
-        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"]), "squared")
-        >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
-        {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
-        """  # noqa: E501
-        means = {} if self.structure == "overlapping" else self.sum().to_dict()
-        keys = _safe(self.class_names)
-        columns = {
-            f"{part}.{key}": x[:, i]
-            for part, x in self._rows().items()
-            for i, key in enumerate(keys)
-        }
-        return means | _means_of(columns)
-
-    def _summary(self) -> Summary:
-        title = (
-            f"Uncertainty: {self._instances()} × {counted(len(self.class_names), 'label')}, "
-            f"{self.loss}, {dtype_name(self.total)}"
-        )
-        means = self._means()
-        if means is None:
-            return Summary(f"{title}: {first_names(self.class_names)}")
-        order = np.argsort(-means[0], kind="stable")[:SHOWN]
-        rows = [self._row(self.class_names[i], *(mean[i] for mean in means)) for i in order]
-        left = len(self.class_names) - len(rows)
-        notes = [self._note(), f"… and {left:,} labels with lower means" if left else ""]
-        return Summary(title, ("mean of", *PARTS), rows, "; ".join(note for note in notes if note))
+        factor = 1 / self.maximum
+        scaled = self._mapped(lambda x: x * factor)
+        return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
 
 
-def _dims(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:
+def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the axes of instances."""
     if dims is None:
-        return ("instance",) if len(shape) == 1 else tuple(f"axis_{i}" for i in range(len(shape)))
+        if len(shape) == 1:
+            return ("instance",)
+        return tuple(f"axis_{i}" for i in range(len(shape)))
     if isinstance(dims, str) or len(dims) != len(shape) or len({*dims, "label"}) != len(shape) + 1:
-        raise ValueError(
+        raise InputError(
             f"`dims` must name the {len(shape)} axes of instances, with different names other than "
             f"'label'; got {dims!r}"
         )
     return tuple(map(str, dims))
 
 
-def _means_of(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
+def mean_columns(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
     """The mean of each column that has no missing values."""
     if any(not len(x) for x in columns.values()):
-        raise ValueError("there are no instances, so there is no mean")
-    means = {key: float(np.mean(x, dtype=float)) for key, x in columns.items()}
-    return {key: mean for key, mean in means.items() if not np.isnan(mean)}
+        raise InputError("there are no instances, so there is no mean")
+    means = {}
+    for key, x in columns.items():
+        mean = float(np.mean(x, dtype=float))
+        if not np.isnan(mean):
+            means[key] = mean
+    return means
 
 
-def _safe(names: Sequence[str]) -> list[str]:
+def safe_keys(names: Sequence[str]) -> list[str]:
     """Different names of letters, digits, spaces and ``_ - .`` only, not too long for a key."""
     found: dict[str, None] = {}
     for name in names:
-        plain = new = re.sub(r"[^\w.\- ]", "_", name)[:200] or "_"
+        key = new = re.sub(r"[^\w.\- ]", "_", name)[:200] or "_"
         number = 1
         while new in found:
             number += 1
-            new = f"{plain}_{number}"
+            new = f"{key}_{number}"
         found[new] = None
     return list(found)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Se
 import numpy as np
 
 from .._arrays import Array
-from .._frames import ids_at
+from .._engine.blocks import with_values
+from .._engine.compute import Computed
 from .._tables import Shown, Summary, counted, first_names
-from ..events import Family
+from ..events import Events, Family
+from ..losses import Loss
 from .marginals import Function, Marginal
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ else:  # Python 3.13 knows defaults
 
     ArrayT = TypeVar("ArrayT")
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
-
 DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
 
@@ -50,9 +51,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     weights: Any = None
     """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
     ids: Any = None
-    """What the instances are called: the index of the frames it was made of, or ``None``. Not a
-    field: blocks of work go without.
-    """
+    """What the instances are called: the index of the frames it was made of, or ``None``."""
     exclusive: ClassVar[bool] = True
     """Whether exactly one class is true; ``False``: the labels may occur together."""
     finite: ClassVar[bool] = False
@@ -104,14 +103,15 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         )
 
     def _summary(self) -> Summary:
-        members = "" if self.n_members is None else counted(self.n_members, "member") + " × "
+        sizes = []
+        if self.n_members is not None:
+            sizes.append(counted(self.n_members, "member"))
         instances = " × ".join(f"{n:,}" for n in self.batch_shape) or "1"
-        names = "" if self.class_names is None else f" ({first_names(self.class_names)})"
-        what = "instance" if instances == "1" else "instances"
-        return Summary(
-            f"{type(self).__name__}: {members}{instances} {what} × "
-            f"{counted(self.n_classes, 'class', 'classes')}{names}"
-        )
+        sizes.append(f"{instances} instance" if instances == "1" else f"{instances} instances")
+        classes = counted(self.n_classes, "class", "classes")
+        if self.class_names is not None:
+            classes += f" ({first_names(self.class_names)})"
+        return Summary(f"{type(self).__name__}: {' × '.join([*sizes, classes])}")
 
     @property
     def n_members(self) -> int | None:
@@ -125,21 +125,25 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """
         return None
 
-    def log_density(self, theta: np.ndarray) -> np.ndarray | None:
-        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant,
-        where it is known.
+    # For the engine: a faster way, and how the work is cut into blocks.
+
+    def fast(
+        self, loss: Loss, events: Events | None, n_jobs: int | None, *, labelwise: bool = True
+    ) -> Computed | None:
+        """What `marginal` and its `split` give, from compiled code; ``None``: there is none for
+        this loss or these arrays. Without ``labelwise`` only sums and joint measures are needed.
         """
         return None
-
-    # For the engine: how the work is cut into blocks.
 
     @property
     def n_numbers(self) -> int:
         """About how many numbers are held at once while it is computed."""
         return prod(self.batch_shape) * self.n_classes * (self.n_members or 1)
 
-    def checked(self) -> Self:
-        """The same distribution after its values have been checked; its shapes have been."""
+    def with_valid_values(self) -> Self:
+        """The same distribution if its values are valid, else an error. Of lazy arrays they are
+        known only in the tasks; everything else about them was validated before.
+        """
         return self
 
 
@@ -148,15 +152,15 @@ def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     between those of members and classes.
     """
     given = index if isinstance(index, tuple) else (index,)
-    if any(part is Ellipsis or part is None for part in given):
-        raise IndexError(
-            "index the instances with integers, slices or one array; `...` and None are not "
-            "supported"
-        )
-    used = sum(
-        int(getattr(part, "ndim", 1)) if str(getattr(part, "dtype", "")).endswith("bool") else 1
-        for part in given
-    )
+    used = 0
+    for part in given:
+        if part is Ellipsis or part is None:
+            raise IndexError(
+                "index the instances with integers, slices or one array; `...` and None are not "
+                "supported"
+            )
+        is_mask = str(getattr(part, "dtype", "")).endswith("bool")
+        used += part.ndim if is_mask else 1
     if used > n_axes:
         raise IndexError(f"there are {n_axes} axes of instances; got {used} indices")
     return (*given, *(slice(None),) * (n_axes - used))
@@ -164,20 +168,21 @@ def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
 
 def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
     """Of member weights (M,) or (M, ...), those of the instances at a `batch_index`."""
-    return weights if weights is None or weights.ndim == 1 else weights[(slice(None), *index)]
+    if weights is None or weights.ndim == 1:
+        return weights
+    return weights[(slice(None), *index)]
 
 
-def with_ids(q: DistributionT, ids: Any, index: tuple[Any, ...] | None = None) -> DistributionT:
-    """``q`` with the names of its instances, of those at a `batch_index` if one is given."""
-    ids = ids if index is None else ids_at(ids, index)
-    if ids is not None:
-        vars(q)["ids"] = ids
-    return q
+def with_ids(q: DistributionT, ids: Any) -> DistributionT:
+    """The same distribution with names of its instances."""
+    return with_values(q, ids=ids)
 
 
 def not_a_distribution(q: Any) -> TypeError:
     """The error for what is not a distribution."""
-    given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
+    given = type(q).__name__
+    if isinstance(q, type):
+        given = f"the class {q.__name__}"
     return TypeError(
         f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}"
     )

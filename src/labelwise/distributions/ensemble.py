@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -14,8 +13,6 @@ from .._arrays import (
     Array,
     ClassNames,
     at_most_one,
-    check_finite,
-    check_names,
     index_like,
     namespace,
     to_numpy,
@@ -23,26 +20,28 @@ from .._arrays import (
     widen,
 )
 from .._engine.blocks import in_one_chunk, with_values
-from .._engine.host import on_host
-from .._validation import (
-    CHECKED_AT_ONCE,
-    as_rng,
-    check_classes,
-    check_count,
-    check_logits,
-    event_sums,
-    members_first,
-    normalized_weights,
-    probabilities,
-    set_fields,
-)
-from ..events import Events, Family, as_events
+from .._engine.compute import Computed
+from .._engine.ensembles import split_ensemble
+from .._errors import InputError
+from .._frames import ids_at
+from .._validation.arguments import as_rng, check_count
+from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
+from .._validation.labels import check_names
+from .._validation.probabilities import check_logits, check_probabilities
+from ..events import Events, Family, as_events, event_sums
+from ..losses import Loss
 from ..sources import Factors, as_factors
-from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
+from .base import (
+    ArrayOf,
+    ArrayT,
+    Distribution,
+    batch_index,
+    not_a_distribution,
+    weights_at,
+    with_ids,
+)
 from .marginals import Atoms
 from .named_predictions import read_names
-
-_WIDE = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -56,9 +55,8 @@ class Members(Distribution[ArrayT]):
     weights: Any
     class_names: tuple[str, ...] | None
     factors: Factors | None
+    ids: Any = None
     finite: ClassVar[bool] = True
-    pending = False
-    """Whether the values have yet to be checked."""
 
     def __init__(
         self,
@@ -70,25 +68,22 @@ class Members(Distribution[ArrayT]):
         class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        ids = None
         if type(cast(Any, probs)) is not np.ndarray:  # which has no names
             given = read_names(
                 probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
             )
             probs, member_axis, class_axis, class_names, ids, _ = given
             weights = given.weights(weights)
-            with_ids(self, ids)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
-        if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:
-            set_fields(self, pending=True)  # checked when they are first used
-        else:
-            probabilities(stored, "probs", sum_to_one=self.exclusive)
-        set_fields(
-            self,
+        check_probabilities(stored, "probs", sum_to_one=self.exclusive)
+        vars(self).update(
             stored=stored,
             weights=normalized_weights(weights, stored),
             class_names=check_names(class_names, stored.shape[-1]),
             factors=as_factors(factors, int(stored.shape[0])),
+            ids=ids,
         )
 
     @classmethod
@@ -133,21 +128,12 @@ class Members(Distribution[ArrayT]):
         """The probabilities that logits (M, ..., K) stand for."""
         raise NotImplementedError
 
-    def check(self, *, valid: bool = False) -> None:
-        """Check the values now, unless that has been done or they are known to be ``valid``."""
-        if self.pending:
-            if not valid:
-                probabilities(self.stored, "probs", sum_to_one=self.exclusive)
-            set_fields(self, pending=False)
-
     @property
     def probs(self) -> ArrayT:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16
         as float32.
         """
-        if self.pending:
-            self.check()
-        return cast(ArrayT, self.stored if self.stored.dtype in _WIDE else widen(self.stored))
+        return cast(ArrayT, widen(self.stored))
 
     @property
     def n_members(self) -> int:
@@ -170,18 +156,22 @@ class Members(Distribution[ArrayT]):
         return self.probs, self.weights
 
     def __getitem__(self, index: Any) -> Self:
-        self.check()
         i = batch_index(index, len(self.batch_shape))
-        part = with_values(
+        return with_values(
             self,
             stored=self.stored[(slice(None), *i, slice(None))],
             weights=weights_at(self.weights, i),
+            ids=ids_at(self.ids, i),
         )
-        return part if self.ids is None else with_ids(part, self.ids, i)
 
-    def checked(self) -> Self:
-        set_fields(self, pending=True)  # values are checked in the pass that computes with them
+    def with_valid_values(self) -> Self:
+        check_probabilities(self.stored, "probs", sum_to_one=self.exclusive)
         return self
+
+    def fast(
+        self, loss: Loss, events: Events | None, n_jobs: int | None, *, labelwise: bool = True
+    ) -> Computed | None:
+        return split_ensemble(self, loss, events, n_jobs, labelwise=labelwise)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         """The law of each event's probability for predictions ``probs`` of the same classes."""
@@ -189,15 +179,10 @@ class Members(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each event's probability."""
-        probs: Any = self.stored if self.stored.dtype in _WIDE and not self.pending else self.probs
+        probs: Any = self.probs
         if isinstance(probs, np.ndarray):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
-        probs = at_most_one(probs)
-        return (
-            Atoms(probs, self.weights)
-            if events is None
-            else self.law(probs, self.weights, as_events(events))
-        )
+        return self.law(at_most_one(probs), self.weights, as_events(events))
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
@@ -215,8 +200,8 @@ class Ensemble(Members[ArrayT]):
     probs : array (M, ..., K), or sequence or mapping of data frames
         Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m
         in models])`` gives them. They must sum to 1 and are never renormalized. float16 and
-        bfloat16 are widened to float32. Up to 262,144 values are validated here; larger arrays in
-        main memory on first use.
+        bfloat16 are widened to float32. Values are validated here, those of Dask arrays in the
+        tasks that compute with them.
     weights : array (M,) or (M, ...), optional
         Weights of the members (for all, or for each instance), used in every expectation. They need
         not sum to 1.
@@ -265,10 +250,19 @@ class Ensemble(Members[ArrayT]):
             whole = inside + rest
             possible = whole > 0
             whole = xp.where(possible, whole, xp.ones_like(whole))
-            inside, rest = (
-                xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest)
-            )
+            even = xp.ones_like(whole) / 2
+            inside = xp.where(possible, inside / whole, even)
+            rest = xp.where(possible, rest / whole, even)
         return Atoms(at_most_one(inside), weights, at_most_one(rest))
+
+
+def as_distribution(q: Any) -> Distribution[Any]:
+    """A distribution as it is; an array of probabilities (M, ..., K) as an `Ensemble`."""
+    if isinstance(q, Distribution):
+        return q
+    if isinstance(q, list | tuple | Mapping) or (hasattr(q, "shape") and not isinstance(q, type)):
+        return Ensemble(q)
+    raise not_a_distribution(q)
 
 
 def softmax_of(logits: Array) -> Array:
@@ -291,7 +285,7 @@ def _softmax(logits: Array) -> Array:
         check_finite(
             xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits"
         )
-        raise ValueError(
+        raise InputError(
             "`logits` must leave at least one class possible; got −∞ for all classes of some "
             "instance"
         )

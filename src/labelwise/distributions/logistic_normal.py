@@ -13,11 +13,7 @@ import numpy as np
 from .._arrays import (
     Array,
     ClassNames,
-    as_floating,
-    check_finite,
-    check_names,
     index_like,
-    into,
     like,
     namespace,
     smallest,
@@ -26,7 +22,9 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
+from .._validation.arguments import as_rng, as_seed, check_count, set_fields
+from .._validation.arrays import as_floating, check_classes, check_finite, into
+from .._validation.labels import check_names
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
@@ -86,18 +84,18 @@ class LogisticNormal(Distribution[ArrayT]):
             raise InputError("`mean` and `cov` must be arrays without names", fix="to_numpy")
         loc, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if loc.ndim < 1:
-            raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
+            raise InputError("`mean` must have at least 1 axis (..., classes); got a single number")
         check_classes(loc, "mean")
         rounding = smallest(cov)[1]  # of single precision also where `mean` has double
         cov = into(cov, loc, "cov", "mean")
         full = (*loc.shape, loc.shape[-1])
         if tuple(cov.shape) not in (tuple(loc.shape), full):
-            raise ValueError(
+            raise InputError(
                 f"`cov` must have the shape of `mean`, {tuple(loc.shape)} (variances), or {full} "
                 f"(covariances); got {tuple(cov.shape)}"
             )
         if not isinstance(points, int) or points < 16 or points & (points - 1):
-            raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
+            raise InputError(f"`points` must be a power of 2, at least 16; got {points!r}")
         if values_known(loc) and values_known(cov) and 0 not in loc.shape:
             cov = _checked_covariance(loc, cov, rounding)
         set_fields(
@@ -122,7 +120,7 @@ class LogisticNormal(Distribution[ArrayT]):
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
         return with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
-    def checked(self) -> Self:
+    def with_valid_values(self) -> Self:
         return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
 
     @property
@@ -191,7 +189,7 @@ def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:
     values = without_gradient(cov)
     if cov.ndim == mean.ndim:
         if float(xp.min(values)) < 0:
-            raise ValueError(
+            raise InputError(
                 "`cov` holds variances and must not be negative; the lowest is "
                 f"{float(xp.min(values)):.4g}"
             )
@@ -200,7 +198,7 @@ def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:
     gap = float(xp.max(xp.abs(values - xp.matrix_transpose(values))))
     # The inverse of a precision matrix of condition 1 / √rounding is no more exact than this.
     if gap > 8 * rounding**0.5 * scale:
-        raise ValueError(
+        raise InputError(
             f"`cov` must be symmetric; cov and its transpose differ by up to {gap:.4g}. Use (cov + "
             "cov.T) / 2 if that is rounding"
         )
@@ -208,7 +206,7 @@ def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:
         cov = (cov + xp.matrix_transpose(cov)) / 2
     lowest = float(xp.min(xp.linalg.eigvalsh(without_gradient(cov))))
     if lowest < -max(1e3 * rounding * scale, gap) * cov.shape[-1]:
-        raise ValueError(
+        raise InputError(
             f"`cov` must be positive semi-definite; its lowest eigenvalue is {lowest:.4g}"
         )
     return cov

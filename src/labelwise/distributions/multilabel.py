@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .._arrays import Array, check_finite, namespace, values_known, widen
+from .._arrays import Array, namespace, values_known, widen
+from .._errors import InputError
+from .._validation.arrays import check_finite
 from ..events import Events
 from .base import ArrayT
 from .ensemble import Members
@@ -37,7 +39,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:
-            raise ValueError(
+            raise InputError(
                 "`events` have no meaning for a MultiLabelEnsemble: its labels may occur together, "
                 "so the probability of a "
                 "group is not the sum of its labels'. Leave `events` out"

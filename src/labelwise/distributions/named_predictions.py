@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import check_names
 from .._column_words import may_be_no_class
-from .._errors import InputError
+from .._errors import InputError, did_you_mean, listed
 from .._frames import (
     Labeled,
     distinct_names,
@@ -21,7 +20,7 @@ from .._frames import (
     row_order,
     values_by_class,
 )
-from .._suggestions import did_you_mean, listed
+from .._validation.labels import check_names
 
 MEMBER_DIMS = ("member", "members", "model", "models")
 CLASS_DIMS = ("class", "classes", "label", "labels")

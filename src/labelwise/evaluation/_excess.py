@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import as_scores
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_quantile
+from .._validation.labels import as_scores
 from .groups import clustered_mean
 
 ROUNDING = 1e-12

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._frames import library_of_frame, same_rows
-from .._labels import as_numpy, outcomes_by_class
+from .._validation.labels import as_numpy, outcomes_by_class
 from ..distributions import Distribution
 from ..distributions.named_predictions import read_names
 from ..io import Predictions

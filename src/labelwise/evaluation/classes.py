@@ -13,9 +13,9 @@ import numpy as np
 
 from .._arrays import Array
 from .._frames import columns_by_class, same_rows
-from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
-from .._suggestions import check_choice
+from .._validation.arguments import check_choice
+from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
 RULES = {

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._frames import same_rows
-from .._labels import as_scores, same_length
 from .._resampling import Estimate, Resampling
+from .._validation.labels import as_scores, same_length
 
 
 def rank_agreement(

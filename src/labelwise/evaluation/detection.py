@@ -14,9 +14,9 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._frames import same_rows
-from .._labels import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
-from .._validation import as_rng
+from .._validation.arguments import as_rng
+from .._validation.labels import as_scores, same_length
 from ._delong import delong, difference_interval, interval, placements
 from .ranking import tie_share
 

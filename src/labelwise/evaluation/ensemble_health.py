@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
-from .._checks import Check
 from .._format import fixed, number
-from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted
+from .._validation.arguments import Check
+from .._validation.labels import as_labels
 from ..distributions import Distribution
 from ..io import Predictions
 from .member_faults import (

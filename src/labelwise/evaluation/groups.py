@@ -6,7 +6,6 @@ from math import inf
 from typing import Any
 
 from .._frames import same_rows
-from .._labels import as_scores
 from .._resampling import (
     Bounds,
     Estimate,
@@ -14,6 +13,7 @@ from .._resampling import (
     group_codes,
     mean_over_groups,
 )
+from .._validation.labels import as_scores
 
 ESTIMANDS = ("case", "group")
 

@@ -11,8 +11,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling, check_replicates, pooled_variance, t_quantile
-from .._suggestions import check_choice
-from .._validation import as_rng
+from .._validation.arguments import as_rng, check_choice
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Family

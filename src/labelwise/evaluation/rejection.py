@@ -15,8 +15,8 @@ import numpy as np
 
 from .._arrays import Array
 from .._frames import same_rows
-from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
+from .._validation.labels import as_correct, as_scores, same_length
 from .ranking import tie_share
 
 SUMMARIES = ("area", "normalized_area", "aurc", "augrc")

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from .._errors import InputError, InputNote
-from .._validation import check_axis
+from .._validation.arrays import check_axis
 from .grid import flatten_instances
 from .on_disk import changed, stacked, transposed
 from .predictions import Fields

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import names_by_position
-from .._labels import integer_names
-from .._suggestions import listed
+from .._validation.labels import integer_names
 from .on_disk import select_classes
 from .predictions import Fields
 

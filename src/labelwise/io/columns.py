@@ -17,9 +17,8 @@ from .._column_words import (
     may_be_no_class,
     word_of,
 )
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import repeated
-from .._suggestions import listed
 from .predictions import KINDS
 from .table import Table
 

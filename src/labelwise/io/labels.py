@@ -12,10 +12,9 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._column_words import columns_called
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import columns_by_class, row_labels
-from .._labels import plain_labels
-from .._suggestions import listed
+from .._validation.labels import plain_labels
 from .columns import Columns
 from .ids import id_columns, is_row_number, quoted, refuse_repeated_ids
 from .members import same_order

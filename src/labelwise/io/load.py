@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import ClassNames
-from .._labels import integer_names
-from .._suggestions import did_you_mean
+from .._errors import did_you_mean
+from .._validation.labels import integer_names
 from .arrange import arrange_axes, two_classes
 from .arrow import read_arrow
 from .class_names import as_class_names, match_class_names, say_positions

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, check_names, to_numpy
+from .._arrays import Array, to_numpy
 from .._errors import InputError
-from .._labels import as_labels
 from .._tables import counted
+from .._validation.labels import as_labels, check_names
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
 from .grid import Grid

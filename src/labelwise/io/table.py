@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import whole_numbers
+from .._validation.labels import whole_numbers
 
 __all__ = ["Table", "text_array", "typed"]
 

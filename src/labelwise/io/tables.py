@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._column_words import CERTAIN, INDEX, ROLES, word_of
-from .._errors import InputError
-from .._suggestions import listed
+from .._errors import InputError, listed
 from .columns import Columns, find_columns
 from .ids import find_ids, key_columns, number_members
 from .members import check_unique, combine

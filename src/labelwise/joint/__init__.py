@@ -8,6 +8,7 @@ Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,10 +16,12 @@ import numpy as np
 
 from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute
-from .._validation import as_seed
-from ..decomposition import Components, JointUncertainty
+from .._errors import InputError
+from .._validation.arguments import as_seed
+from ..decomposition import Components
 from ..distributions import Distribution
-from ..distributions.base import ArrayT, not_a_distribution
+from ..distributions.base import ArrayT
+from ..distributions.ensemble import as_distribution
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import average, parts_of, reverse_of, shares_of
 from ._sampling import sampled
@@ -34,6 +37,11 @@ __all__ = [
     "mutual_information_by_class",
     "reverse_mutual_information",
 ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointUncertainty(Components[ArrayT]):
+    """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
 def decompose(
@@ -64,7 +72,8 @@ def decompose(
     >>> u.total, u.aleatoric, u.epistemic  # two members, certain of different classes
     (array([1.]), array([0.]), array([1.]))
     """
-    loss, seed = _check(q, loss), as_seed(rng)
+    q, loss = _check(q, loss)
+    seed = as_seed(rng)
 
     def equations(q: Distribution[Any]) -> Computed:
         if q.finite:
@@ -72,14 +81,33 @@ def decompose(
         return parts_of(q, loss, seed, n_samples) or sampled(q, loss, seed, n_samples)
 
     in_kernel: Loss | None = None
-    if isinstance(loss, JointLog | JointSquared):
-        in_kernel = LogLoss(loss.base) if isinstance(loss, JointLog) else SquaredLoss()
-    computed = compute(equations, q, in_kernel, labelwise=False)
-    parts = computed.parts if computed.joint is None else computed.joint
-    error = None if computed.error is None else Components(*computed.error)
-    largest = partial(loss.maximum, q.n_classes)  # not a lambda, so that the result can be pickled
+    if isinstance(loss, JointLog):
+        in_kernel = LogLoss(loss.base)
+    elif isinstance(loss, JointSquared):
+        in_kernel = SquaredLoss()
+
+    def fast(q: Distribution[Any]) -> Computed | None:
+        """The kernel computes both joint losses along with the label-wise ones."""
+        if in_kernel is None:
+            return None
+        computed = q.fast(in_kernel, None, None, labelwise=False)
+        if computed is None or computed.joint is None:
+            return None
+        return Computed(computed.joint)
+
+    computed = compute(equations, q, fast)
+    total, aleatoric, epistemic = computed.parts
+    error = None
+    if computed.error is not None:
+        error = Components(*computed.error)
     return JointUncertainty(
-        parts[0], parts[1], parts[2], largest, error, q.n_members if q.finite else None, q.ids
+        total,
+        aleatoric,
+        epistemic,
+        partial(loss.maximum, q.n_classes),  # not a lambda, so that the result can be pickled
+        error,
+        q.n_members if q.finite else None,
+        q.ids,
     )
 
 
@@ -103,13 +131,13 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
     array([[0.5, 0.5]])
     """
     log = JointLog(base)
-    _check(q, log)
+    q, _ = _check(q, log)
     if q.finite:
         law: Any = q.marginal()
         return law.average(log.shares(law.t, law.mean[0], law.deviation))
     closed = shares_of(q)
     if closed is None:
-        raise ValueError(
+        raise InputError(
             f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
@@ -128,11 +156,11 @@ def reverse_mutual_information(
     >>> reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
     """
-    loss = _check(q, loss)
+    q, loss = _check(q, loss)
     if not q.finite:
         closed = reverse_of(q, loss)
         if closed is None:
-            raise ValueError(
+            raise InputError(
                 f"reverse mutual information has no closed form for {type(q).__name__} and this "
                 "loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
             )
@@ -171,15 +199,14 @@ def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss
     return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
-def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
-    if not isinstance(q, Distribution):
-        raise not_a_distribution(q)
+def _check(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution[Any], JointLoss]:
+    q = as_distribution(q)
     if not q.exclusive:
-        raise ValueError(
+        raise InputError(
             f"the labels of a {type(q).__name__} may occur together, so there is no single class "
             "to be uncertain about; use lw.decompose(q).sum()"
         )
-    return as_joint_loss(loss, q.n_classes)
+    return q, as_joint_loss(loss, q.n_classes)
 
 
 def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:

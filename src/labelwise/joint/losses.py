@@ -95,7 +95,7 @@ class JointLog(JointLoss):
         return namespace(p).sum(self.shares(p, m, d), axis=-1)
 
     def maximum(self, n: int) -> float:
-        return LogLoss(self.base).joint_maximum(n)
+        return log(n) * self.unit
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class JointSquared(JointLoss):
         return namespace(d).sum(d * d, axis=-1)
 
     def maximum(self, n: int) -> float:
-        return SquaredLoss().joint_maximum(n)
+        return 1 - 1 / n
 
 
 @dataclass(frozen=True)
@@ -170,12 +170,12 @@ class CostMatrix(JointLoss):
             or costs.shape[0] < 2
             or costs.shape[1] < 1
         ):
-            raise ValueError(
+            raise InputError(
                 "`costs` must be a matrix of numbers, a row for each true class and a column for "
                 f"each action; got shape {costs.shape} of {costs.dtype}"
             )
         if not np.all(np.isfinite(costs)) or np.any(costs < 0):
-            raise ValueError(
+            raise InputError(
                 "`costs` must be finite and not negative; subtract the minimum of each row to "
                 "convert gains into costs"
             )
@@ -183,7 +183,7 @@ class CostMatrix(JointLoss):
         if self.abstain is not None:
             price = float(self.abstain)
             if not (np.isfinite(price) and price >= 0):
-                raise ValueError(f"`abstain` must be finite and not negative; got {self.abstain!r}")
+                raise InputError(f"`abstain` must be finite and not negative; got {self.abstain!r}")
             table = np.concatenate([table, np.full((len(table), 1), price)], axis=1)
         object.__setattr__(self, "table", table)
 
@@ -196,7 +196,7 @@ class CostMatrix(JointLoss):
     def risks(self, p: Array) -> Array:
         """Expected cost of each action, (..., A)."""
         if p.shape[-1] != self.table.shape[0]:
-            raise ValueError(
+            raise InputError(
                 f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction "
                 f"has K = {p.shape[-1]} classes"
             )
@@ -279,4 +279,4 @@ def as_joint_loss(loss: LossName | Loss | JointLoss, n: int) -> JointLoss:
         if isinstance(single, CostLoss)
         else "it is defined for single labels"
     )
-    raise ValueError(f"`loss` {type(single).__name__} has no joint counterpart: {hint}")
+    raise InputError(f"`loss` {type(single).__name__} has no joint counterpart: {hint}")

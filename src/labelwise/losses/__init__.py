@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from .._suggestions import suggest
+from .._errors import InputError, suggest
 from .base import Expectation, Loss
 from .beta import BetaLoss
 from .classic import LogLoss, SphericalLoss, SquaredLoss
@@ -57,7 +57,7 @@ def as_loss(loss: Any) -> Loss:
     if isinstance(loss, str):
         if loss in _NAMES:
             return _NAMES[loss]
-        raise ValueError(f"{rule}; got {loss!r}{suggest(loss, list(_NAMES))}")
+        raise InputError(f"{rule}; got {loss!r}{suggest(loss, list(_NAMES))}")
     if isinstance(loss, type):
         raise TypeError(f"{rule}; got the class {loss.__name__}. Instantiate it")
     if type(loss).__module__.startswith("labelwise.joint"):

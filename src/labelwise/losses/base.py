@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
+from .._errors import InputError
 from .maxima import maximum_of_nested, maximum_on_simplex
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
@@ -67,10 +68,6 @@ class Loss:
         """This loss for the events ``names``: only costs given by name depend on them."""
         return self
 
-    def joint_maximum(self, n: int) -> float:
-        """The largest joint uncertainty about ``n`` classes."""
-        raise NotImplementedError
-
     @property
     def kink(self) -> Array | None:
         """The probability at which the entropy has a kink, or ``None``."""
@@ -89,30 +86,30 @@ class Loss:
 
         Without ``exhaustive`` it may be that none of them happens: :math:`\sum_k \theta_k \le 1`.
         """
-        if weights is None and np.ndim(self.maximum) == 0 and exhaustive:
-            return float(
-                n * self.entropy(np.asarray(1 / n), np.asarray(1 - 1 / n))
-            )  # concave and symmetric
-        return maximum_on_simplex(
-            self, np.ones(n) if weights is None else np.asarray(weights, float), exhaustive
-        )
+        if weights is None:
+            if np.ndim(self.maximum) == 0 and exhaustive:  # concave and symmetric
+                return float(n * self.entropy(np.asarray(1 / n), np.asarray(1 - 1 / n)))
+            weights = np.ones(n)
+        return maximum_on_simplex(self, np.asarray(weights, float), exhaustive)
 
     def maximum_of_cuts(self, n: int, weights: Array = None) -> float:
         r"""The maximum of :math:`\sum_j w_j G_j(t_j)` over the nested events of an ordered scale,
         :math:`t_1 \ge \dots \ge t_n`.
         """
-        w = np.ones(n) if weights is None else np.asarray(weights, float)
-        return (
-            float(np.sum(w) * self.maximum)
-            if np.ndim(self.maximum) == 0
-            else maximum_of_nested(self, w)
-        )
+        if weights is None:
+            weights = np.ones(n)
+        if np.ndim(self.maximum) == 0:
+            return float(np.sum(weights) * self.maximum)
+        return maximum_of_nested(self, np.asarray(weights, float))
 
 
 def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
     """Convert user input to arrays and compute the missing complement."""
-    t = np.asarray(t, float) if isinstance(t, int | float) else t
-    return t, (1 - t if c is None else c)
+    if isinstance(t, int | float):
+        t = np.asarray(t, float)
+    if c is None:
+        c = 1 - t
+    return t, c
 
 
 def complete_two(
@@ -121,13 +118,15 @@ def complete_two(
     """The same for a probability and a forecast of it, with their difference."""
     t, c = complete(t, c)
     m, mc = complete(m, mc)
-    return t, m, c, mc, (t - m if d is None else d)
+    if d is None:
+        d = t - m
+    return t, m, c, mc, d
 
 
 def pick(y: int, one: Array, zero: Array) -> Array:
     """The value for outcome ``y``."""
     if y not in (0, 1):
-        raise ValueError(f"`y` must be 0 or 1; got {y!r}")
+        raise InputError(f"`y` must be 0 or 1; got {y!r}")
     return one if y else zero
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, without_gradient
+from .._errors import InputError
 from ._special import log_complement, ratio
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
@@ -44,12 +45,12 @@ class BetaLoss(Loss):
             if not isinstance(value, int | float | np.number):
                 raise TypeError(f"`{key}` must be a number greater than -1; got {value!r}")
             if not -1 < value < inf:
-                raise ValueError(
+                raise InputError(
                     f"`{key}` must be finite and greater than -1, or the loss has no finite "
                     f"entropy; got {value!r}"
                 )
             if value > 100:
-                raise ValueError(
+                raise InputError(
                     f"`{key}` must be at most 100 (the integrals lose their accuracy beyond); got "
                     f"{value!r}"
                 )
@@ -64,10 +65,13 @@ class BetaLoss(Loss):
         """
         xp = namespace(t)
         tiny, half_eps = smallest(t)
-        inside = xp.where(t > 0, t, like(tiny, t)), xp.where(c > 0, c, like(half_eps, c))
-        one, zero = self._rules[0](*inside), self._rules[1](*inside[::-1])
-        return xp.where(c > 0, one, one - without_gradient(one)), xp.where(
-            t > 0, zero, zero - without_gradient(zero)
+        t_inside = xp.where(t > 0, t, like(tiny, t))
+        c_inside = xp.where(c > 0, c, like(half_eps, c))
+        one = self._rules[0](t_inside, c_inside)
+        zero = self._rules[1](c_inside, t_inside)
+        return (
+            xp.where(c > 0, one, one - without_gradient(one)),
+            xp.where(t > 0, zero, zero - without_gradient(zero)),
         )
 
     def phi(self, forecast: Array, y: int) -> Array:
@@ -156,9 +160,8 @@ class _UpperIntegral:
         for v, w in zip(*self.low, strict=True):
             s = xp.maximum(t * float(v), tiny)
             power = self.b * log_complement(s)
-            total = total + float(w) * (
-                ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power)
-            )
+            value = ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power)
+            total = total + float(w) * value
         return total
 
     def _above(self, c: Array) -> Array:
@@ -176,7 +179,9 @@ class _UpperIntegral:
         """∫_t^½ s^(a−1) ds."""
         xp = namespace(t)
         log_2t = xp.log(2 * t)
-        return -log_2t if self.a == 0 else -xp.expm1(self.a * log_2t) / (self.a * 2**self.a)
+        if self.a == 0:
+            return -log_2t
+        return -xp.expm1(self.a * log_2t) / (self.a * 2**self.a)
 
     def __call__(self, t: Array, c: Array) -> Array:
         xp = namespace(t)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
+from .._errors import InputError
 from ._special import (
     binary_entropy,
     digamma_difference,
@@ -37,7 +38,7 @@ class LogLoss(Loss):
         if not isinstance(self.base, int | float | np.number):
             raise TypeError(f"`base` must be a number; got {self.base!r}. Use base=math.e for nats")
         if not 1 < self.base < inf:
-            raise ValueError(
+            raise InputError(
                 "`base` must be finite and greater than 1, or entropies are negative; got "
                 f"{self.base!r}"
             )
@@ -65,11 +66,7 @@ class LogLoss(Loss):
 
     @property
     def maximum(self) -> float:
-        return self.joint_maximum(2)
-
-    def joint_maximum(self, n: int) -> float:
-        """The largest joint uncertainty about ``n`` classes, the entropy of even odds."""
-        return log(n) * self._unit
+        return log(2) * self._unit
 
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
         r""":math:`m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)]` with S = a +
@@ -121,10 +118,6 @@ class SquaredLoss(Loss):
     @property
     def maximum(self) -> float:
         return 0.25
-
-    def joint_maximum(self, n: int) -> float:
-        """The largest joint uncertainty about ``n`` classes, at even odds."""
-        return 1 - 1 / n
 
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
         r""":math:`ab/(S(S+1))`, S = a + b."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._arrays import Array, dtype_name, like, namespace
 from .._cached import cached_property
+from .._errors import InputError, suggest
 from .._frames import library_of_frame, named_axes
-from .._suggestions import suggest
 from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
 DEFAULT = 1.0
@@ -46,63 +47,49 @@ class CostLoss(Loss):
             cost = getattr(self, side)
             if library_of_frame(cost) is not None and len(cost.shape) == 1:  # a series
                 values, (names,) = named_axes(cost, side)
-                cost = values if names is None else dict(zip(names, values.tolist(), strict=True))
-                object.__setattr__(self, side, cost)
-            for key, value in cost.items() if isinstance(cost, Mapping) else [("", cost)]:
-                where = f"`{side}`" + (f" of {key!r}" if key else "")
-                numbers = np.asarray(value)
-                if numbers.dtype.kind not in "iuf" or (numbers.ndim and key):
-                    raise TypeError(
-                        f"{where} must be a number; got {value!r}. Costs per class are given by "
-                        f"name: {{'melanoma': 9, ...}}"
-                    )
-                if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
-                    raise ValueError(
-                        f"{where} must be a finite cost, not negative; got {value!r}. Express a "
-                        "gain by lowering the alternative's cost"
-                    )
-            if isinstance(
-                cost, np.ndarray | dict
-            ):  # copied, because what follows from them is computed once
-                object.__setattr__(self, side, cost.copy())
+                cost = values
+                if names is not None:
+                    cost = dict(zip(names, values.tolist(), strict=True))
+            if isinstance(cost, Mapping):
+                for key, value in cost.items():
+                    _check_cost(value, f"`{side}` of {key!r}", single=True)
+            else:
+                _check_cost(cost, f"`{side}`", single=False)
+            if isinstance(cost, np.ndarray | dict):
+                cost = cost.copy()  # a change of the caller's must not change this loss
+            object.__setattr__(self, side, cost)
 
     @cached_property
     def per_event(self) -> bool:
-        return any(
-            isinstance(cost, Mapping) or np.ndim(cost)
-            for cost in (self.false_positive, self.false_negative)
-        )
+        costs = self.false_positive, self.false_negative
+        return any(isinstance(cost, Mapping) or np.ndim(cost) for cost in costs)
 
     def bind(self, names: Sequence[str]) -> CostLoss:
-        """The same costs in the order of the events ``names``; those of the last call are kept."""
-        kept: tuple[Sequence[str], CostLoss] | None = self.__dict__.get("_bound")
-        if kept is None or kept[0] != names:
-            kept = self.__dict__["_bound"] = names, self._bind(names)
-        return kept[1]
-
-    def _bind(self, names: Sequence[str]) -> CostLoss:
+        """The same costs in the order of the events ``names``."""
         costs: dict[str, Any] = {}
         for side in ("false_positive", "false_negative"):
             cost = getattr(self, side)
             if isinstance(cost, Mapping):
                 for key in cost:
                     if key not in names:
-                        raise ValueError(
+                        raise InputError(
                             f"`{side}` names {key!r}, which is not a class or "
                             f"event{suggest(key, names)}"
                         )
                 costs[side] = np.asarray([cost.get(name, DEFAULT) for name in names], float)
             elif np.ndim(cost) and np.shape(cost) != (len(names),):
-                raise ValueError(
+                raise InputError(
                     f"`{side}` must give one cost per class, shape ({len(names)},); got shape "
                     f"{np.shape(cost)}. "
                     f"Better give them by name: {{{names[0]!r}: ..., ...}}"
                 )
-        return replace(self, **costs) if costs else self
+        if not costs:
+            return self
+        return replace(self, **costs)
 
     def _costs(self, x: Array) -> tuple[Array, Array]:
         if isinstance(self.false_positive, Mapping) or isinstance(self.false_negative, Mapping):
-            raise ValueError(
+            raise InputError(
                 "costs given by name need the names: use lw.decompose with `class_names`, or "
                 "loss.bind(names)"
             )
@@ -111,12 +98,9 @@ class CostLoss(Loss):
     def phi(self, forecast: Array, y: int) -> Array:
         forecast, c = complete(forecast)
         a, b = self._costs(forecast)
-        return (
-            namespace(forecast).where(
-                self._should_act(forecast, c), pick(y, 0 * a, a), pick(y, b, 0 * b)
-            )
-            + 0 * forecast
-        )
+        act = self._should_act(forecast, c)
+        cost = namespace(forecast).where(act, pick(y, 0 * a, a), pick(y, b, 0 * b))
+        return cost + 0 * forecast
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
@@ -134,34 +118,25 @@ class CostLoss(Loss):
         share of the costs.
         """
         xp = namespace(t)
-        below, above = (like(edge, t) for edge in self._edges[dtype_name(t)])
-        return xp.where(t <= c, t > below, c < above)
+        _, _, below, above = _decision_table(*self._per_event, dtype_name(t))
+        if len(below) == 1:  # the same for all events, of which there may be no axis
+            below, above = below[0], above[0]
+        return xp.where(t <= c, t > like(below, t), c < like(above, t))
 
     @cached_property
-    def _edges(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """By dtype: the largest t with t ≤ a/(a+b) and the smallest c with c ≥ b/(a+b)."""
-        a, b = self._costs(np.zeros(()))
-        share = np.vectorize(_share, otypes=[float])
-        return {
-            kind: (share(a, b, kind, up=False), share(b, a, kind, up=True))
-            for kind in ("float32", "float64")
-        }
+    def _per_event(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Both costs of each event; of all, if they are the same."""
+        costs: Any = self.false_positive, self.false_negative
+        a, b = np.atleast_1d(*costs)
+        n = max(len(a), len(b))
+        return tuple(np.resize(a, n).tolist()), tuple(np.resize(b, n).tolist())
 
-    def table(self, n: int, kind: str) -> np.ndarray:
-        """For each of ``n`` events both costs and both edges of the decision in the type ``kind``,
-        (4, n); that of the last call is kept.
-        """
-        kept: tuple[tuple[int, str], np.ndarray] | None = self.__dict__.get("_table")
-        if kept is None or kept[0] != (n, kind):
-            numbers = (
-                *self._costs(np.zeros(())),
-                *self._edges["float64" if kind == "float64" else "float32"],
-            )
-            kept = self.__dict__["_table"] = (
-                (n, kind),
-                np.stack([np.broadcast_to(x, (n,)) for x in numbers]),
-            )
-        return kept[1]
+    def table(self, n: int, dtype: str) -> np.ndarray:
+        """For each of ``n`` events both costs and both edges of the decision, (4, n)."""
+        table = _decision_table(*self._per_event, "float64" if dtype == "float64" else "float32")
+        if table.shape[1] == n:
+            return table
+        return np.broadcast_to(table, (4, n))
 
     def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
         """Regret of not acting and of acting."""
@@ -196,7 +171,24 @@ class CostLoss(Loss):
     def maximum(self) -> Any:
         a, b = self._costs(np.zeros(()))
         largest = a * b / np.where(a + b > 0, a + b, 1)
-        return float(largest) if np.ndim(largest) == 0 else largest
+        if np.ndim(largest) == 0:
+            return float(largest)
+        return largest
+
+
+def _check_cost(value: Any, where: str, *, single: bool) -> None:
+    """Refuse what is no finite cost, or several where a ``single`` one belongs."""
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "iuf" or (numbers.ndim and single):
+        raise TypeError(
+            f"{where} must be a number; got {value!r}. Costs per class are given by "
+            f"name: {{'melanoma': 9, ...}}"
+        )
+    if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
+        raise InputError(
+            f"{where} must be a finite cost, not negative; got {value!r}. Express a "
+            "gain by lowering the alternative's cost"
+        )
 
 
 @dataclass(frozen=True)
@@ -210,10 +202,23 @@ class ZeroOneLoss(CostLoss):
     name: ClassVar[str] = "zero_one"
 
 
-def _share(cost: float, other: float, kind: str, *, up: bool) -> float:
-    """cost / (cost + other), rounded up or down to a number of the dtype; ½ where both are 0."""
-    whole = Fraction(cost) + Fraction(other)
-    exact = Fraction(cost) / whole if whole else Fraction(1, 2)
-    nearest = np.dtype(kind).type(float(exact))
-    wrong = Fraction(float(nearest)) < exact if up else Fraction(float(nearest)) > exact
-    return float(np.nextafter(nearest, np.dtype(kind).type(2 if up else -1)) if wrong else nearest)
+@lru_cache(maxsize=64)  # fractions are slow
+def _decision_table(a: tuple[float, ...], b: tuple[float, ...], dtype: str) -> np.ndarray:
+    """Both costs, a/(a+b) rounded down and b/(a+b) rounded up to numbers of the dtype, so that a
+    comparison with them decides exactly: the largest t with t ≤ a/(a+b), the smallest such c.
+    """
+    number = np.dtype(dtype).type
+    below, above = [], []
+    for cost, other in zip(a, b, strict=True):
+        whole = Fraction(cost) + Fraction(other)
+        exact = Fraction(1, 2)  # where both are 0
+        if whole:
+            exact = Fraction(cost) / whole
+        low, high = number(float(exact)), number(float(1 - exact))
+        if Fraction(float(low)) > exact:
+            low = np.nextafter(low, number(-1))
+        if Fraction(float(high)) < 1 - exact:
+            high = np.nextafter(high, number(2))
+        below.append(float(low))
+        above.append(float(high))
+    return np.array([a, b, below, above])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest
-from .._checks import Check
+from .._errors import InputError
+from .._validation.arguments import Check
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
@@ -42,12 +43,12 @@ class CustomLoss(Loss):
             )
         report = check_proper(self.function)
         if not report.ok:
-            raise ValueError(f"`phi` must be a proper loss; it is {report}")
+            raise InputError(f"`phi` must be a proper loss; it is {report}")
         edge = 10.0 ** np.arange(-12, -2)
         t = np.concatenate([edge, np.linspace(0.01, 0.99, 99), 1 - edge])
         entropy = np.asarray(t * self.function(t, 1) + (1 - t) * self.function(t, 0))
         if entropy.min() < -1e-12:
-            raise ValueError(
+            raise InputError(
                 "`phi` must have an entropy φ(t, t) that is never negative; it is "
                 f"{entropy.min():.4g} at t = {t[entropy.argmin()]:.4g}. "
                 "Add a constant to it"
@@ -68,15 +69,15 @@ class CustomLoss(Loss):
         """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right, where the
         function gives them.
         """
-        found: list[float | None] = []
-        for y in (1, 0):
-            try:
-                with np.errstate(all="ignore"):
-                    value = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
-            except (ArithmeticError, ValueError):
-                value = inf
-            found.append(value if isfinite(value) else None)
-        return found[0], found[1]
+        return self._loss_when_right(1), self._loss_when_right(0)
+
+    def _loss_when_right(self, y: int) -> float | None:
+        try:
+            with np.errstate(all="ignore"):
+                value = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
+        except (ArithmeticError, ValueError):
+            return None
+        return value if isfinite(value) else None
 
     def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ
@@ -85,15 +86,15 @@ class CustomLoss(Loss):
         xp = namespace(t)
         tiny, half_eps = smallest(t)
         forecast = xp.where(t <= c, t, 1 - c)  # c is more accurate there
-        sure = forecast > 1 - half_eps, forecast <= 0
-        inside = xp.where(
-            forecast < tiny, like(tiny, t), xp.where(sure[0], like(1 - half_eps, t), forecast)
-        )
+        certain = forecast > 1 - half_eps
+        inside = xp.where(certain, like(1 - half_eps, t), forecast)
+        inside = xp.where(forecast < tiny, like(tiny, t), inside)
         one, zero = self.function(inside, 1), self.function(inside, 0)
-        if self._sure[0] is not None:
-            one = xp.where(sure[0], like(self._sure[0], t), one)
-        if self._sure[1] is not None:
-            zero = xp.where(sure[1], like(self._sure[1], t), zero)
+        right_one, right_zero = self._sure
+        if right_one is not None:
+            one = xp.where(certain, like(right_one, t), one)
+        if right_zero is not None:
+            zero = xp.where(forecast <= 0, like(right_zero, t), zero)
         return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:
@@ -127,9 +128,8 @@ class CustomLoss(Loss):
             return np.stack([np.asarray(self.function(t, y), float) + 0 * t for y in (1, 0)])
 
         f_low, f_high = values(low), values(high)
-        for _ in range(
-            50
-        ):  # until the ends are neighbors: what is smooth no longer changes between them
+        # until the ends are neighbors: what is smooth no longer changes between them
+        for _ in range(50):
             middle = (low + high) / 2
             f = values(middle)
             left = np.max(np.abs(f - f_low), axis=0) >= np.max(np.abs(f_high - f), axis=0)
@@ -137,7 +137,9 @@ class CustomLoss(Loss):
             high, f_high = np.where(left, middle, high), np.where(left, f, f_high)
         jump = np.max(np.abs(f_high - f_low), axis=0)
         at = int(jump.argmax())
-        return np.asarray(high[at]) if jump[at] > 1e-6 * np.max(np.abs(f_high)) else None
+        if jump[at] <= 1e-6 * np.max(np.abs(f_high)):
+            return None
+        return np.asarray(high[at])
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,9 @@ class ProperCheck(Check):
             f"{self.best_loss:.6g} "
             f"and the truth itself {self.honest_loss:.6g}"
         )
-        return f"proper, not strictly: {place}" if self.ok else f"not proper: {place}"
+        if self.ok:
+            return f"proper, not strictly: {place}"
+        return f"not proper: {place}"
 
 
 def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
@@ -180,18 +184,10 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     function = loss.phi if isinstance(loss, Loss) else loss
     if not callable(function):
         raise TypeError(f"`phi` must be a function φ(forecast, y), or a Loss; got {loss!r}")
-    truth = np.concatenate(
-        [
-            [0.3],
-            np.linspace(0, 1, 202)[1:-1],
-            10.0 ** np.arange(-6, -2),
-            1 - 10.0 ** np.arange(-6, -2),
-        ]
-    )
-    grid = np.concatenate(
-        [np.linspace(0, 1, 402)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)]
-    )
-    steps = np.concatenate([s * 10.0 ** np.arange(-5, 0) for s in (1, -1)])
+    edge = 10.0 ** np.arange(-6, -2)
+    truth = np.concatenate([[0.3], np.linspace(0, 1, 202)[1:-1], edge, 1 - edge])
+    grid = np.concatenate([np.linspace(0, 1, 402)[1:-1], edge, 1 - edge])
+    steps = np.outer([1, -1], 10.0 ** np.arange(-5, 0)).ravel()
     near = truth[:, None] + steps * np.minimum(truth, 1 - truth)[:, None]
     forecast = np.concatenate([np.broadcast_to(grid, (truth.size, grid.size)), near], axis=1)
 
@@ -206,17 +202,17 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
                 f"{error}. Use operators, or the functions of "
                 "array_api_compat.array_namespace(forecast)"
             ) from error
-        if any(part.shape != f.shape for part in parts):
-            shapes = " and ".join(str(part.shape) for part in parts)
-            raise ValueError(
-                f"`phi` must return one loss per forecast; got shapes {shapes} for forecasts of "
-                f"shape {f.shape}"
+        one, zero = parts
+        if one.shape != f.shape or zero.shape != f.shape:
+            raise InputError(
+                f"`phi` must return one loss per forecast; got shapes {one.shape} and "
+                f"{zero.shape} for forecasts of shape {f.shape}"
             )
-        if not all(np.all(np.isfinite(part)) for part in parts):
-            raise ValueError(
+        if not np.all(np.isfinite(one) & np.isfinite(zero)):
+            raise InputError(
                 "`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity"
             )
-        return np.asarray(theta * parts[0] + (1 - theta) * parts[1])
+        return np.asarray(theta * one + (1 - theta) * zero)
 
     with np.errstate(all="ignore"):
         honest, other = risk(truth[:, None]), risk(forecast)
@@ -228,17 +224,11 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     strict = proper and bool(np.all(gain[apart] < -rounding))
     if strict:
         return ProperCheck(True, True)
-    shown = np.where(apart, gain, -np.inf) if proper else np.where(fails, gain, -np.inf)
-    plain = np.flatnonzero(
-        shown.max(axis=1) > 0.01 * np.abs(honest[:, 0])
-    )  # the first truth with a failure worth showing
-    i = int(plain[0]) if plain.size else int(np.argmax(shown.max(axis=1)))
+    shown = np.where(apart if proper else fails, gain, -np.inf)
+    worst = shown.max(axis=1)
+    # the first truth with a failure worth showing
+    plain = np.flatnonzero(worst > 0.01 * np.abs(honest[:, 0]))
+    i = int(plain[0]) if plain.size else int(np.argmax(worst))
     j = int(np.argmax(shown[i]))
-    return ProperCheck(
-        proper,
-        False,
-        float(truth[i]),
-        float(forecast[i, j]),
-        float(honest[i, 0]),
-        float(other[i, j]),
-    )
+    place = float(truth[i]), float(forecast[i, j])
+    return ProperCheck(proper, False, *place, float(honest[i, 0]), float(other[i, j]))

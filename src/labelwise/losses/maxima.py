@@ -66,12 +66,11 @@ def maximum_of_nested(loss: Loss, weights: np.ndarray) -> float:
     n = weights.size
 
     def best(members: list[int]) -> float:
-        return float(
-            _falls_to_zero(
-                lambda t: np.sum((weights * _slope(loss, t + np.zeros(n)))[members], keepdims=True),
-                1,
-            )[0]
-        )
+        def slope(t: np.ndarray) -> np.ndarray:
+            slopes = weights * _slope(loss, t + np.zeros(n))
+            return np.asarray(slopes[members].sum(keepdims=True))
+
+        return float(_falls_to_zero(slope, 1)[0])
 
     blocks: list[tuple[list[int], float]] = []
     for j in range(n):

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
-from .._labels import integer_names
-from .._suggestions import did_you_mean, listed
+from .._errors import InputError, did_you_mean, listed
+from .._validation.labels import integer_names
 from ._batches import Batch
 
 

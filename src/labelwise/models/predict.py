@@ -12,9 +12,9 @@ import numpy as np
 from .._arrays import ClassNames, to_numpy
 from .._errors import InputError
 from .._frames import row_labels
-from .._labels import plain_labels
-from .._suggestions import check_choice
-from .._validation import FEW_ROWS, as_seed, check_positive
+from .._validation.arguments import as_seed, check_choice, check_positive
+from .._validation.labels import plain_labels
+from .._validation.probabilities import FEW_ROWS
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
@@ -175,7 +175,7 @@ def from_models(
         probs = softmax_of(scores) if activation == "softmax" else scores
         q = Ensemble(probs, **options)
     if len(q.batch_shape) == 1:
-        with_ids(q, row_labels(X))  # labels with the same index are matched by it
+        q = with_ids(q, row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
         return q
     if labels is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._tables import shortened
-from .._validation import as_rng
+from .._validation.arguments import as_rng
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events

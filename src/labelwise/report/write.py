@@ -14,7 +14,7 @@ from .. import __version__
 from .._arrays import to_numpy
 from .._frames import columns_by_class, is_positions, same_rows
 from .._tables import Shown, Summary, counted
-from .._validation import check_positive
+from .._validation.arguments import check_positive
 from ..decisions import Costs
 from ..decomposition import decompose
 from ..distributions import Distribution

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._errors import InputError
 from .._format import fixed, number, percent
-from .._labels import as_labels
 from .._resampling import check_confidence, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame, json_ready
+from .._validation.labels import as_labels
 from ._input import case_groups
 from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets

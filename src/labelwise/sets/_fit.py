@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
+from .._errors import InputError, suggest
 from .._frames import same_rows
 from .._resampling import group_codes
-from .._suggestions import suggest
 from .._tables import first_names
 from ..events import Events, as_events
 from ._input import calibration_cases

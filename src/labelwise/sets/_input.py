@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._frames import same_rows
-from .._labels import as_labels
 from .._resampling import group_codes
+from .._validation.labels import as_labels
 from ..evaluation._forecasts import check_sums, mean_probabilities
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._format import percent
-from .._labels import as_labels
 from .._tables import Shown, Summary, counted, frame, index_columns
+from .._validation.labels import as_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,9 +13,9 @@ import numpy as np
 
 from .._errors import InputError
 from .._frames import same_rows
-from .._labels import outcomes_by_class
 from .._resampling import Estimate, check_confidence, share_estimate
 from .._tables import SHOWN, Shown, Summary
+from .._validation.labels import outcomes_by_class
 from ._input import case_groups, check_classes, class_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import as_rng, check_positive
+from .._validation.arguments import as_rng, check_positive
 from ..losses import LogLoss, Loss, SquaredLoss
 from .components import Components, estimate_components
 from .design import INTERACTION, REPLICATES, Design, Factors, make_design

@@ -29,8 +29,9 @@ def test_expectations() -> None:
 )
 def test_an_event_of_all_classes_is_certain(loss: lw.Loss) -> None:
     law = Beta(np.array([[2.0, 3.0]]), np.array([[0.0, 1.0]]))
-    assert law.aleatoric(loss)[0, 0] == law.epistemic(loss)[0, 0] == 0
-    assert np.all(law.aleatoric(loss)[0, 1] > 0)
+    parts = law.split(loss)
+    assert parts.aleatoric[0, 0] == parts.epistemic[0, 0] == 0
+    assert np.all(parts.aleatoric[0, 1] > 0)
     np.testing.assert_array_equal(law.expect(lambda t, c, d: t)[0, 0], 1)
 
 
@@ -45,4 +46,4 @@ def test_mixtures_average_their_members() -> None:
         "m,m...->...", weights, stats.beta(members.a, members.b).var() + (m - mean) ** 2
     )
     np.testing.assert_allclose(law.expect(lambda t, c, d: d * d), variance, rtol=1e-10)
-    np.testing.assert_allclose(law.epistemic(lw.SquaredLoss()), variance, rtol=1e-10)
+    np.testing.assert_allclose(law.split(lw.SquaredLoss()).epistemic, variance, rtol=1e-10)

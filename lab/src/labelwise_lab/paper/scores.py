@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import Ensemble, decompose
+from labelwise import Ensemble, decompose, joint
 from labelwise.evaluation import detection_scores, rejection_curve
 
 from ..text import PARTS
@@ -40,11 +40,10 @@ def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
     The published code divides the two entropies by their largest values; no curve and no AUROC
     depends on that.
     """
-    u = decompose(q, "log")
     summed: dict[str, Any] = {
         "variance": decompose(q, "squared").sum(),
-        "label-wise entropy": u.sum(),
-        "entropy": u.joint,
+        "label-wise entropy": decompose(q, "log").sum(),
+        "entropy": joint.decompose(q, "log"),
     }
     return {
         (measure, part): np.asarray(getattr(summed[measure], part))

@@ -5,8 +5,17 @@ log-odds.
 from __future__ import annotations
 
 from .atoms import Atoms
-from .base import Function, Marginal
+from .base import Function, Marginal, Split
 from .beta import Beta, BetaMixture
 from .logit_normal import LogitNormal, Sampled
 
-__all__ = ["Atoms", "Beta", "BetaMixture", "Function", "LogitNormal", "Marginal", "Sampled"]
+__all__ = [
+    "Atoms",
+    "Beta",
+    "BetaMixture",
+    "Function",
+    "LogitNormal",
+    "Marginal",
+    "Sampled",
+    "Split",
+]

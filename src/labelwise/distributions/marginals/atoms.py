@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..._arrays import Array, namespace
+from ..._arrays import Array, namespace, sum_first
 from ..._cached import cached_property
 from ...losses import Loss
 from .base import Function, Marginal
@@ -34,14 +32,9 @@ class Atoms(Marginal):
 
     def average(self, x: Array) -> Array:
         """The expectation of member values ``x`` (M, ..., E)."""
-        m = x.shape[0]
         if self.weights is not None:
-            x, m = self._weights * x, 1
-        if (
-            isinstance(x, np.ndarray) and x.ndim > 1 and 0 < x.shape[0] == x.size
-        ):  # one after another, as in the columns of a matrix
-            return np.add.accumulate(x, axis=0)[-1] / m
-        return namespace(x).sum(x, axis=0) / m
+            return sum_first(self._weights * x)
+        return sum_first(x) / x.shape[0]
 
     @cached_property
     def _weights(self) -> Array:
@@ -49,15 +42,22 @@ class Atoms(Marginal):
         weights: Array = self.weights
         return weights.reshape(weights.shape + (1,) * (self.t.ndim - weights.ndim))
 
-    def _from_heaviest(self, x: Array) -> Array:
-        """``x`` less what the heaviest member says."""
+    def _from_mean(self, x: Array) -> Array:
+        """Each member's distance from the mean, by way of the heaviest member."""
+        away = x - self._of_heaviest(x)
+        return away - self.average(away)
+
+    def _of_heaviest(self, x: Array) -> Array:
+        """What the member with the largest weight says, (1, ..., E); the first if all are equal."""
+        if self.weights is None:
+            return x[:1, ...]
         xp = namespace(x)
         heaviest = xp.argmax(self._weights, axis=0, keepdims=True)
         members = xp.reshape(
             xp.arange(x.shape[0], device=getattr(heaviest, "device", None)),
             (-1,) + (1,) * (x.ndim - 1),
         )
-        return x - xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
+        return xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
 
     @cached_property
     def mean(self) -> tuple[Array, Array]:
@@ -69,24 +69,15 @@ class Atoms(Marginal):
         """Θ − E Θ, exactly 0 where all members agree: taken from the heaviest member, not from the
         rounded mean.
         """
-        sides = []
-        for x in (self.t,) if self.complement is None else (self.t, self.c):
-            away = x - x[:1, ...] if self.weights is None else self._from_heaviest(x)
-            sides.append(away - self.average(away))
+        inside = self._from_mean(self.t)
         if self.complement is None:
-            return sides[0]
+            return inside
         t, c = self.mean
-        return namespace(t).where(t <= c, sides[0], -sides[1])
+        return namespace(t).where(t <= c, inside, -self._from_mean(self.c))
 
     def expect(self, f: Function, kink: Array | None = None) -> Array:
         """E f(Θ, 1 − Θ, Θ − E Θ), exactly; atoms have no use for ``kink``."""
         return self.average(f(self.t, self.c, self.deviation))
-
-    def aleatoric(self, loss: Loss) -> Array:
-        return self.average(loss.entropy(self.t, self.c))
-
-    def epistemic(self, loss: Loss) -> Array:
-        return loss.epistemic(self.expect, *self.mean)
 
     def jackknife(self, loss: Loss) -> Array:
         r"""The jackknife's estimate of what TU and EU lack because M is finite:

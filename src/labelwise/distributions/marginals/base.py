@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..._arrays import Array
 from ...losses import Loss
@@ -14,11 +14,21 @@ Function: TypeAlias = Callable[[Array, Array, Array], Array]
 """f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A), elementwise."""
 
 
+class Split(NamedTuple):
+    """Total, aleatoric and epistemic uncertainty of each event, (..., E)."""
+
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+    error: tuple[Array, Array, Array] | None = None
+    """95 % bounds on the numerical error of the three; ``None``: rounding only."""
+
+
 class Marginal(ABC):
     """The law of Θ_A for each event A; arrays of shape (..., E).
 
-    A subclass gives `mean` and `expect`. The aleatoric and the epistemic part follow; a law that
-    knows them in closed form overrides them.
+    A subclass gives `mean` and `expect`, from which `split` follows; a law that knows its parts in
+    closed form overrides it.
     """
 
     @property
@@ -30,16 +40,12 @@ class Marginal(ABC):
     def expect(self, f: Function, kink: Array | None = None) -> Array:
         """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A); ``kink`` is a probability at which f is not smooth."""
 
-    def aleatoric(self, loss: Loss) -> Array:
-        r""":math:`\mathbb{E}\,G(\Theta_A)`, Eq. (10)."""
-        return self.expect(lambda t, c, d: loss.entropy(t, c), loss.kink)
-
-    def epistemic(self, loss: Loss) -> Array:
-        r""":math:`\mathbb{E}\,D(\Theta_A \Vert \mathbb{E}\,\Theta_A)`, Eq. (11)."""
-        return loss.epistemic(partial(self.expect, kink=loss.kink), *self.mean)
-
-    def error(self, loss: Loss) -> tuple[Array, Array, Array] | None:
-        """95 % bounds on the numerical error of total, aleatoric and epistemic uncertainty;
-        ``None``: rounding only.
-        """
-        return None
+    def split(self, loss: Loss) -> Split:
+        """The equations of the paper, with the entropy G and the divergence D of the loss."""
+        mean = self.mean
+        expect = partial(self.expect, kink=loss.kink)
+        return Split(
+            total=loss.entropy(*mean),  # TU = G(E Θ)        Eqs. (9), (17), (20)
+            aleatoric=expect(lambda t, c, d: loss.entropy(t, c)),  # AU = E G(Θ)  (10), (18), (21)
+            epistemic=loss.epistemic(expect, *mean),  # EU = E D(Θ ‖ E Θ)  Eqs. (11), (19), (22)
+        )

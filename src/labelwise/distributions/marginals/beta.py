@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ..._arrays import Array, namespace, sum_first
 from ...losses import Loss
 from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
 from .atoms import Atoms
-from .base import Function, Marginal
+from .base import Function, Marginal, Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,36 +31,26 @@ class Beta(Marginal):
         sure = self.b <= 0
         return Beta(self.a, namespace(self.a).where(sure, self.a, self.b)), sure
 
-    def aleatoric(self, loss: Loss) -> Array:
-        """E G(Θ): in closed form where the loss has one, else by quadrature."""
+    def split(self, loss: Loss) -> Split:
+        return Split(loss.entropy(*self.mean), *self.expected_parts(loss))
+
+    def expected_parts(self, loss: Loss) -> tuple[Array, Array]:
+        """E G(Θ) and E D(Θ‖E Θ): in closed form where the loss has one, else by quadrature."""
         law, sure = self._unsure()
-        closed = loss.aleatoric_of_beta(law.a, law.b)
-        value = self._by_quadrature(loss)[0] if closed is None else closed
-        return namespace(sure).where(sure, 0 * value, value)
+        aleatoric = loss.aleatoric_of_beta(law.a, law.b)
+        epistemic = loss.epistemic_of_beta(law.a, law.b)
+        if aleatoric is None or epistemic is None:
+            # both from the same nodes, which cost more than either
 
-    def epistemic(self, loss: Loss) -> Array:
-        """E D(Θ‖E Θ): in closed form where the loss has one, else by quadrature."""
-        law, sure = self._unsure()
-        closed = loss.epistemic_of_beta(law.a, law.b)
-        value = self._by_quadrature(loss)[1] if closed is None else closed
-        return namespace(sure).where(sure, 0 * value, value)
+            def of_block(a: Array, b: Array) -> tuple[Array, Array]:
+                block = Beta(a, b)
+                expect = block._expectation(loss.kink)
+                aleatoric = expect(lambda t, c, d: loss.entropy(t, c))
+                return aleatoric, loss.epistemic(expect, *block.mean)
 
-    def _by_quadrature(self, loss: Loss) -> tuple[Array, ...]:
-        """Both from the same nodes, which cost more than either; kept, because one is asked for
-        after the other.
-        """
-        law, _ = self._unsure()
-
-        def of_block(a: Array, b: Array) -> tuple[Array, Array]:
-            block = Beta(a, b)
-            expect = block._expectation(loss.kink)
-            return expect(lambda t, c, d: loss.entropy(t, c)), loss.epistemic(expect, *block.mean)
-
-        kept: tuple[Any, tuple[Array, ...]] = self.__dict__.get("_kept", (None, ()))
-        if kept[0] is not loss:
-            kept = loss, blocks(of_block, (law.a, law.b), 3 * NODES)
-            self.__dict__["_kept"] = kept
-        return kept[1]
+            aleatoric, epistemic = blocks(of_block, (law.a, law.b), 3 * NODES)
+        xp = namespace(sure)
+        return xp.where(sure, 0 * aleatoric, aleatoric), xp.where(sure, 0 * epistemic, epistemic)
 
     def expect(
         self, f: Function, kink: Array | None = None, mean: tuple[Array, Array] | None = None
@@ -196,12 +185,15 @@ class BetaMixture(Marginal):
         means = self.means
         return means.average(self.members.expect(f, kink, means.mean))
 
-    def aleatoric(self, loss: Loss) -> Array:
-        return self.means.average(self.members.aleatoric(loss))
-
-    def epistemic(self, loss: Loss) -> Array:
-        """The members' own and the disagreement of their means: Pythagoras' theorem for Bregman
-        divergences.
+    def split(self, loss: Loss) -> Split:
+        """EU is the members' own and the disagreement of their means: Pythagoras' theorem for
+        Bregman divergences.
         """
         means = self.means
-        return means.average(self.members.epistemic(loss)) + means.epistemic(loss)
+        between = means.split(loss)
+        aleatoric, epistemic = self.members.expected_parts(loss)
+        return Split(
+            between.total,
+            means.average(aleatoric),
+            means.average(epistemic) + between.epistemic,
+        )

@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from array_api_compat import device
 
 from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
-from ..._engine.compute import split_atoms
-from ..._validation import event_sums
-from ...events import Events
+from ..._engine.ensembles import split_atoms
+from ...events import Events, event_sums
 from ...losses import Loss
 from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
 from .atoms import Atoms
-from .base import Function, Marginal
+from .base import Function, Marginal, Split
 
 REPLICATES = 16
 """Independent randomizations of the quasi-Monte Carlo rule."""
@@ -46,15 +44,13 @@ class LogitNormal(Marginal):
         scale = xp.where(known, xp.ones_like(loc), self.scale)
         # E t may come from far out: t · density is largest where x = loc + scale², or at x = 0 if
         # that is nearer
-        up, down = (scale * xp.minimum(xp.maximum(x / scale, 0 * x), scale) for x in (-loc, loc))
+        up = scale * xp.minimum(xp.maximum(-loc / scale, 0 * loc), scale)
+        down = scale * xp.minimum(xp.maximum(loc / scale, 0 * loc), scale)
         low, high = -9 * scale - down, 9 * scale + up
-        reached = (low <= -loc) & (
-            -loc <= high
-        )  # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
-        center, width = (
-            xp.where(reached, -loc, 0 * loc),
-            xp.where(reached, xp.ones_like(loc), high - low),
-        )
+        # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
+        reached = (low <= -loc) & (-loc <= high)
+        center = xp.where(reached, -loc, 0 * loc)
+        width = xp.where(reached, xp.ones_like(loc), high - low)
         away, dx = logit_nodes(
             low, high, center, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))]
         )
@@ -67,33 +63,32 @@ class LogitNormal(Marginal):
         d = step - sum_first(weights * step)
         return lambda f: sum_first(weights * f(t, c, d))
 
+    def _own_mean(self) -> tuple[Array, Array]:
+        expect = self._expectation(None)
+        return expect(lambda t, c, d: t), expect(lambda t, c, d: c)
+
     @property
     def mean(self) -> tuple[Array, Array]:
-        def of_block(loc: Array, scale: Array) -> tuple[Array, Array]:
-            expect = LogitNormal(loc, scale)._expectation(None)
-            return expect(lambda t, c, d: t), expect(lambda t, c, d: c)
-
-        t, c = blocks(of_block, (self.loc, self.scale), 4 * NODES)
+        t, c = self._in_blocks(LogitNormal._own_mean)
         return t, c
 
     def expect(self, f: Function, kink: Array | None = None) -> Array:
-        return blocks(
-            lambda loc, scale: (LogitNormal(loc, scale)._expectation(kink)(f),),
-            (self.loc, self.scale),
-            4 * NODES,
-        )[0]
+        return self._in_blocks(lambda block: (block._expectation(kink)(f),))[0]
 
-    def epistemic(self, loss: Loss) -> Array:
-        def of_block(loc: Array, scale: Array) -> tuple[Array]:
-            block = LogitNormal(loc, scale)
-            return (loss.epistemic(block._expectation(loss.kink), *block.mean),)
+    def split(self, loss: Loss) -> Split:
+        def of_block(block: LogitNormal) -> tuple[Array, ...]:
+            mean = block._own_mean()
+            expect = block._expectation(loss.kink)
+            aleatoric = expect(lambda t, c, d: loss.entropy(t, c))
+            return loss.entropy(*mean), aleatoric, loss.epistemic(expect, *mean)
 
-        return blocks(of_block, (self.loc, self.scale), 4 * NODES)[0]
+        total, aleatoric, epistemic = self._in_blocks(of_block)
+        bound = (1e-9 + 64 * smallest(self.loc)[1]) * total
+        return Split(total, aleatoric, epistemic, (bound, bound, bound))
 
-    def error(self, loss: Loss) -> tuple[Array, Array, Array]:
-        """Bounds on the error of total, aleatoric and epistemic uncertainty."""
-        bound = (1e-9 + 64 * smallest(self.loc)[1]) * loss.entropy(*self.mean)
-        return bound, bound, bound
+    def _in_blocks(self, f: Callable[[LogitNormal], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """``f`` of this law, a block of instances at a time: each has hundreds of nodes."""
+        return blocks(lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4 * NODES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,29 +162,31 @@ class Sampled(Marginal):
             for p in zip(*parts, strict=True)
         )
 
-    def _all(self, loss: Loss) -> tuple[Array, ...]:
-        """Mean and its complement, aleatoric and epistemic uncertainty and three error bounds from
-        one pass; kept for the next question.
+    def split(self, loss: Loss) -> Split:
+        """With 95 % bounds on the error, from the spread over the replicates.
+
+        A loss with a corner may have all its epistemic uncertainty where no point fell, so one more
+        point as far out as the farthest is reckoned with.
         """
-        kept: tuple[Any, tuple[Array, ...]] = self.__dict__.get("_kept", (None, ()))
-        if kept[0] is not loss:
-            kept = loss, self._map(lambda t, c: self._of_block(loss, t, c))
-            self.__dict__["_kept"] = kept
-        return kept[1]
+        total, aleatoric, epistemic, *errors = self._map(lambda t, c: self._of_block(loss, t, c))
+        return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
     def _of_block(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
-        """Each replicate is an ensemble of its points; what their means disagree is the rest of the
+        """Total, aleatoric and epistemic uncertainty and their three error bounds.
+
+        Each replicate is an ensemble of its points; what their means disagree is the rest of the
         epistemic uncertainty.
         """
         xp = namespace(t)
-        law = Atoms(t, None, c)
-        fast = None if c is not None else split_atoms(loss, t)
-        means = (xp.sum(t, axis=0) / self.points, None) if fast else law.mean
-        total, aleatoric, epistemic = fast or (
-            loss.entropy(*law.mean),
-            law.aleatoric(loss),
-            law.epistemic(loss),
-        )
+        replicates = None
+        if c is None:
+            replicates = split_atoms(loss, t)
+        if replicates is not None:
+            means: tuple[Array, Array | None] = xp.sum(t, axis=0) / self.points, None
+        else:
+            law = Atoms(t, None, c)
+            means, replicates = law.mean, law.split(loss)[:3]
+        total, aleatoric, epistemic = replicates
         across = Atoms(means[0], None, means[1])
         mt, mc = across.mean
         overall = loss.entropy(mt, mc)
@@ -197,72 +194,47 @@ class Sampled(Marginal):
         if not loss.smooth:
             for end in (xp.max, xp.min):  # the loss of deciding by the mean is linear
                 far = end(end(t, axis=0), axis=0)
-                near = 1 - far if c is None else mc + (mt - far)
+                near = mc + (mt - far)
+                if c is None:
+                    near = 1 - far
                 at_the_mean = loss.entropy(far, near) + loss.divergence(far, mt, near, mc, far - mt)
                 extra = xp.maximum(
                     extra, xp.abs(at_the_mean - overall) / (REPLICATES * self.points)
                 )
         errors = []
         for x in (total, aleatoric, epistemic):
-            variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (
-                REPLICATES - 1
-            )  # torch.std warns if empty
+            # torch.std warns if empty
+            variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
             errors.append(STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + extra)
-        return (
-            mt,
-            mc,
-            across.average(aleatoric),
-            across.average(epistemic) + across.epistemic(loss),
-            *errors,
-        )
+        epistemic = across.average(epistemic) + across.split(loss).epistemic
+        return overall, across.average(aleatoric), epistemic, *errors
 
     @property
     def mean(self) -> tuple[Array, Array]:
-        kept = self.__dict__.get("_kept")
-        if kept is not None:
-            return kept[1][0], kept[1][1]
-        t, c = self._map(lambda t, c: Atoms(*_averages(t, c)).mean)
+        def of_block(t: Array, c: Array | None) -> tuple[Array, Array]:
+            xp = namespace(t)
+            if c is not None:
+                c = xp.mean(c, axis=0)
+            return Atoms(xp.mean(t, axis=0), None, c).mean
+
+        t, c = self._map(of_block)
         return t, c
 
     def expect(self, f: Function, kink: Array | None = None) -> Array:
         def of_block(t: Array, c: Array | None) -> tuple[Array]:
-            shape = (-1, *t.shape[2:])
-            t, c = (None if x is None else namespace(t).reshape(x, shape) for x in (t, c))
-            return (Atoms(t, None, c).expect(f),)
+            xp, all_points = namespace(t), (-1, *t.shape[2:])
+            if c is not None:
+                c = xp.reshape(c, all_points)
+            return (Atoms(xp.reshape(t, all_points), None, c).expect(f),)
 
         return self._map(of_block)[0]
-
-    def aleatoric(self, loss: Loss) -> Array:
-        return self._all(loss)[2]
-
-    def epistemic(self, loss: Loss) -> Array:
-        return self._all(loss)[3]
-
-    def error(self, loss: Loss) -> tuple[Array, Array, Array]:
-        """95 % bounds on the error of total, aleatoric and epistemic uncertainty, from the spread
-        over the replicates.
-
-        A loss with a corner may have all its epistemic uncertainty where no point fell, so one more
-        point as far out as the farthest is reckoned with.
-        """
-        total, aleatoric, epistemic = self._all(loss)[4:]
-        return total, aleatoric, epistemic
-
-
-def _averages(t: Array, c: Array | None) -> tuple[Array, None, Array | None]:
-    """Each replicate's mean, as arguments of `Atoms`."""
-    xp = namespace(t)
-    return xp.mean(t, axis=0), None, None if c is None else xp.mean(c, axis=0)
 
 
 def correlated(normals: Array, loc: Array, factor: Array) -> Array:
     """loc + factor · normals, (n, ..., K)."""
-    diagonal = factor.ndim == loc.ndim
-    return loc + (
-        factor * normals
-        if diagonal
-        else namespace(loc).sum(factor * normals[..., None, :], axis=-1)
-    )
+    if factor.ndim == loc.ndim:  # standard deviations
+        return loc + factor * normals
+    return loc + namespace(loc).sum(factor * normals[..., None, :], axis=-1)
 
 
 def softmax(z: Array) -> Array:

@@ -1,4 +1,4 @@
-"""All checks say by `ok` whether nothing was found, and have no truth value."""
+"""Choices; and all checks say by `ok` whether nothing was found, and have no truth value."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise._validation.arguments import check_choice
 from labelwise.calibration import check_calibration, check_votes
 
 P = np.random.default_rng(0).dirichlet([2, 2], 400)
@@ -39,3 +40,16 @@ def test_ok_says_that_nothing_was_found(good, bad):
     for check in (good(), bad()):
         with pytest.raises(TypeError, match=r"use \.ok of this \w+Check"):
             bool(check)
+
+
+def test_choices() -> None:
+    check_choice("em", "method", ("em", "bbse"))
+    with pytest.raises(ValueError, match=r"^`method` must be 'em' or 'bbse'; got 'xyz'$"):
+        check_choice("xyz", "method", ("em", "bbse"))
+    with pytest.raises(ValueError, match=r"^`statistic` must be 'mean' or 'each'; got 'x'$"):
+        check_choice("x", "statistic", ("mean", "each"))
+    with pytest.raises(
+        ValueError,
+        match=r"^`part` must be one of 'train', 'val', 'test'; got 'tset'\. Did you mean 'test'\?$",
+    ):
+        check_choice("tset", "part", {"train": 0, "val": 1, "test": 2})

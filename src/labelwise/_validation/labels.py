@@ -1,23 +1,53 @@
-"""Validate scores and labels and convert them to NumPy, for evaluation, calibration and
-decisions.
-"""
+"""Class names, labels and scores, as NumPy: for evaluation, calibration and decisions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import index
 from typing import Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from ._arrays import as_floating, check_finite, dtype_name, to_numpy
-from ._errors import InputError
-from ._frames import columns_by_class
-from ._suggestions import suggest
+from .._arrays import ClassNames, dtype_name, to_numpy
+from .._errors import InputError, listed, suggest
+from .._frames import columns_by_class, names_by_position
+from .arrays import as_floating, check_finite
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
+
+
+def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
+    """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names,
+    such as ``{0: "cat", 1: "dog"}``, or from names to positions.
+    """
+    if names is None:
+        return None
+    if isinstance(names, Mapping):
+        in_order = names_by_position(names)
+        if in_order is None or len(in_order) != n:
+            raise InputError(
+                f"`class_names` as a mapping must name each position from 0 to {n - 1} (K = {n} "
+                "classes), such as {0: 'cat', 1: 'dog'}; got the keys "
+                f"{listed(list(names))}"
+            )
+        names = in_order
+    if isinstance(names, str | Set) or not isinstance(names, Iterable):
+        raise TypeError(
+            f"`class_names` must be a sequence of {n} class names, in the order of the classes; "
+            f"got {names!r}"
+        )
+    names = tuple(str(name) for name in names)
+    if len(names) != n:
+        raise InputError(
+            f"`class_names` must name each of the K = {n} classes; got {len(names)} names: "
+            f"{', '.join(map(repr, names[:5]))}"
+        )
+    if len(set(names)) != n:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"`class_names` must be distinct; got {twice!r} twice")
+    return names
 
 
 def as_numpy(x: Any, name: str) -> np.ndarray:
@@ -41,20 +71,20 @@ def as_scores(x: Any, name: str) -> np.ndarray:
     """One finite number per instance."""
     values = as_numpy(x, name)
     if values.ndim != 1:
-        raise ValueError(
+        raise InputError(
             f"`{name}` must have one value per instance, shape (N,); got shape {values.shape}. "
             "From label-wise uncertainty take a label, u['name'].epistemic, or the sum, "
             "u.sum().epistemic"
         )
     if values.size == 0:
-        raise ValueError(f"`{name}` must have at least one value; got none")
+        raise InputError(f"`{name}` must have at least one value; got none")
     return values
 
 
 def same_length(x: np.ndarray, name: str, n: int, other: str) -> np.ndarray:
     """``x`` if it has ``n`` values like ``other``."""
     if x.shape[0] != n:
-        raise ValueError(
+        raise InputError(
             f"`{name}` must have one value for each of the {n} values of `{other}`; got "
             f"{x.shape[0]}"
         )
@@ -66,7 +96,7 @@ def as_correct(x: Any, n: int) -> np.ndarray:
     values = same_length(as_scores(x, "correct"), "correct", n, "score")
     odd = values[(values != 0) & (values != 1)]
     if odd.size:
-        raise ValueError(
+        raise InputError(
             f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use "
             "`risk` or `utility`"
         )
@@ -87,7 +117,7 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
     if labels.shape == (*shape, k) and labels.dtype.kind in "biuf":
         labels = _from_one_hot(labels, name)
     if labels.shape != shape:
-        raise ValueError(
+        raise InputError(
             f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}"
         )
     labels = labels.reshape(-1)
@@ -98,14 +128,14 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
         if found.min(initial=0) < 0:
             row = int(np.argmax(found < 0))
             word = str(labels[row])
-            raise ValueError(
+            raise InputError(
                 f"`{name}` names the unknown class {word!r} in row {row}{suggest(word, names)}"
             )
         return found
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(labels != np.floor(labels))  # also NaN
         if len(odd):
-            raise ValueError(
+            raise InputError(
                 f"`{name}` must be whole numbers or class names, none missing; got "
                 f"{labels[odd[0]]} in row {odd[0]}"
             )
@@ -122,8 +152,9 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
     values.
     """
     # categories, strings and nullable numbers alike are objects
-    foreign = type(y).__module__.partition(".")[0] in ("pandas", "polars")
-    labels: np.ndarray = np.asarray(y, dtype=object) if foreign else to_numpy(y)
+    if type(y).__module__.partition(".")[0] in ("pandas", "polars"):
+        y = np.asarray(y, dtype=object)
+    labels: np.ndarray = to_numpy(y)
     if labels.dtype.kind == "S":
         return labels.astype(str)
     if labels.dtype.kind not in "OT":
@@ -135,7 +166,7 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
         if plain.dtype.kind != "O":  # as integers that are too large would be
             return plain.reshape(labels.shape)
     row = next((i for i, kind in enumerate(kinds) if kind is None or kind != kinds[0]), 0)
-    raise ValueError(
+    raise InputError(
         f"`{name}` must be all class names or all whole numbers, none missing; got "
         f"{values[row]!r} in row {row}"
     )
@@ -154,7 +185,7 @@ def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     one_hot = ((labels == 0) | (labels == 1)).all(-1) & (labels.sum(-1) == 1)
     bad = np.argwhere(~one_hot)
     if len(bad):
-        raise ValueError(
+        raise InputError(
             f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row "
             f"{bad[0][0]} is not. Labels that may occur together need a MultiLabelEnsemble"
         )
@@ -187,16 +218,21 @@ def positions(
     if found.min(initial=0) >= 0:
         return found
     first = int(np.argmax(found < 0))
-    came = f"got {labels[first]}" + ("" if row is None else f" in row {row + first}")
+    came = f"got {labels[first]}"
+    if row is not None:
+        came += f" in row {row + first}"
     if by_value:
+        shown = list(names[:8])
+        if k > 8:
+            shown.append("…")
         raise InputError(
             f"`{name}` must be among the class names, which are integers: "
-            f"{', '.join(names[:8])}{', …' if k > 8 else ''}; {came}",
+            f"{', '.join(shown)}; {came}",
             fix="positions",
             last=k - 1,
             name=name,
         )
-    raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); {came}")
+    raise InputError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); {came}")
 
 
 def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
@@ -224,7 +260,9 @@ def integer_names(names: Sequence[str]) -> np.ndarray | None:
     are distinct integers.
     """
     values = whole_numbers(names)
-    return None if values is None or len(np.unique(values)) < len(values) else values
+    if values is None or len(np.unique(values)) < len(values):
+        return None
+    return values
 
 
 def whole_numbers(texts: Sequence[str]) -> np.ndarray | None:
@@ -236,12 +274,6 @@ def whole_numbers(texts: Sequence[str]) -> np.ndarray | None:
     if not all(_WHOLE.fullmatch(text) for text in texts):
         return None
     return np.asarray([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
-
-
-def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
-    """Positions as integer labels: the inverse of `positions`."""
-    values = None if names is None else integer_names(names)
-    return y if values is None else values[y]
 
 
 def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from sklearn.ensemble import RandomForestClassifier
 
 import labelwise as lw
-from labelwise._labels import as_labels
+from labelwise._validation.labels import as_labels
 from labelwise.cli import main
 from labelwise.io import Predictions, save_predictions
 from optional_libraries import optional

@@ -1,0 +1,215 @@
+"""The kernel for ensembles: of NumPy, and of PyTorch and JAX in main memory.
+
+PyTorch ensembles to be differentiated get their derivatives from it, too; traced ones of JAX have a
+formula of their own (`jax_traced`). What is not for any of these, `split_ensemble` leaves to the
+equations.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import log
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, dtype_name
+from ..events import Events
+from ..losses import BetaLoss, CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
+from ..losses.beta import TABULATED, series
+from . import kernel
+from .blocks import in_blocks, with_values
+from .compute import Computed
+from .host import back, on_host
+
+# The losses of the kernel; not their subclasses, which may mean something else.
+NAMES: dict[type[Loss], str] = {
+    LogLoss: "log",
+    SquaredLoss: "squared",
+    SphericalLoss: "spherical",
+    CostLoss: "cost",
+    ZeroOneLoss: "cost",
+    BetaLoss: "beta",
+}
+MAX_TILE = 1 << 24  # predictions of a tile (members x classes x 256) for which events are summed
+
+
+def kernel_name(loss: Any) -> str | None:
+    """What the kernel calls this loss; ``None`` if it is not there or does not have it."""
+    if kernel.native is None or (type(loss) is BetaLoss and max(loss.a, loss.b) > TABULATED):
+        return None
+    return NAMES.get(type(loss))
+
+
+def unit_of(loss: Any) -> float:
+    """What a bit is in the unit of the loss."""
+    if type(loss) is LogLoss:
+        return log(2) / log(loss.base)
+    return 1.0
+
+
+def loss_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
+    """What the kernel must know of a loss beside its name: costs and decision edges, or a
+    series.
+    """
+    if isinstance(loss, CostLoss):
+        return loss.table(n_labels, dtype)
+    if isinstance(loss, BetaLoss):
+        return series(loss.a, loss.b)
+    return None
+
+
+@lru_cache(maxsize=64)
+def event_lists(
+    events: Events, n_classes: int, class_names: tuple[str, ...] | None
+) -> kernel.EventLists:
+    """Events as the kernel adds them up."""
+    lists = []
+    for inside, rest in events.resolve(n_classes, class_names):
+        lists += [np.asarray(inside, np.int64), np.asarray(rest, np.int64)]
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return kernel.EventLists(offsets, np.concatenate(lists), events.given is not None)
+
+
+def split_ensemble(
+    q: Any, loss: Any, events: Events | None, n_jobs: int | None, *, labelwise: bool = True
+) -> Computed | None:
+    """All that the kernel computes of an ensemble, or ``None`` if it cannot; without ``labelwise``
+    only the joint measures and the sums.
+    """
+    if events is not None and not q.exclusive:
+        return None
+    differentiable = labelwise and events is None and type(loss) is not BetaLoss
+    name = kernel_name(loss)
+    values, weights = q.stored, q.weights
+    if type(values) is not np.ndarray:
+        if name is not None and differentiable and _needs_gradient(q):
+            return Computed(_with_gradient(q, loss, n_jobs))
+        if differentiable and type(loss) in NAMES and _is_traced(q):
+            from . import jax_traced
+
+            return Computed(jax_traced.split(q, loss, unit_of(loss)))
+        values = on_host(values)
+    if weights is not None:
+        weights = on_host(weights)
+    if name is None or values is None or (weights is None and q.weights is not None):
+        return None
+    view = kernel.flat(values)
+    if view is None:
+        if values is not q.stored:
+            return None
+
+        def of_slice(part: Any) -> Computed | None:
+            return split_ensemble(part, loss, events, n_jobs, labelwise=labelwise)
+
+        return Computed(*in_blocks(of_slice, q, 0))  # slice by slice, without a copy of all
+    if events is not None and view.shape[0] * view.shape[2] * 256 > MAX_TILE:
+        return None
+    return _in_kernel(name, q, view, weights, loss, events, labelwise, n_jobs)
+
+
+def _is_traced(q: Any) -> bool:
+    """Whether ``q`` is an ensemble of JAX that is traced."""
+    if not type(q.stored).__module__.startswith("jax"):  # also jaxlib
+        return False
+    from .jax_traced import applies
+
+    return applies(q)
+
+
+def _in_kernel(
+    name: str,
+    q: Any,
+    view: np.ndarray,
+    weights: np.ndarray | None,
+    loss: Any,
+    events: Events | None,
+    labelwise: bool,
+    n_jobs: int | None,
+) -> Computed:
+    """All from one pass of the kernel over the predictions ``view`` (M, N, K)."""
+    if weights is not None and weights.ndim > 1:
+        weights = weights.reshape(view.shape[:2])
+    n_labels, lists, table = view.shape[-1], None, None
+    if events is not None:
+        n_labels = len(events.names)
+        lists = event_lists(events, view.shape[-1], q.class_names)
+    if name in ("cost", "beta"):
+        table = loss_table(loss, n_labels, dtype_name(q.stored))
+    result = kernel.split(
+        name,
+        view,
+        weights,
+        unit=unit_of(loss),
+        labelwise=labelwise,
+        threads=n_jobs,
+        costs=table,
+        events=lists,
+    )
+    if q.stored is view:  # of NumPy with one axis of instances: nothing to give back its shape
+        return Computed(result.labelwise or (), None, result.sums, result.joint)
+    batch = tuple(q.stored.shape[1:-1])
+
+    def shaped(arrays: tuple[np.ndarray, ...] | None) -> tuple[Array, ...] | None:
+        if arrays is None:
+            return None
+        return tuple([back(_unflatten(x, batch), q.stored) for x in arrays])
+
+    return Computed(shaped(result.labelwise) or (), None, shaped(result.sums), shaped(result.joint))
+
+
+def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy
+    from the kernel; ``None`` if it cannot.
+    """
+    name = kernel_name(loss)
+    if name is None or not isinstance(t, np.ndarray):
+        return None
+    m, *batch, k = t.shape
+    # without a copy where the classes lie apart
+    view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)
+    costs = loss_table(loss, k, dtype_name(t))
+    # one thread: between these short calls the others would spin, on cores that have better to do
+    result = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1)
+    return tuple([_unflatten(part, tuple(batch)) for part in result.labelwise or ()])
+
+
+def _unflatten(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """(N,) or (N, K) with the axes of the instances again, as a view."""
+    labels = part.shape[1:]
+    if part.flags.c_contiguous or not part.size:
+        return part.reshape((*batch, *labels))
+    return np.moveaxis(part.T.reshape((*labels, *batch)), 0, -1)
+
+
+def _needs_gradient(q: Any) -> bool:
+    """Whether ``q`` is a PyTorch ensemble whose derivatives the kernel can compute."""
+    if not getattr(q.stored, "requires_grad", False):
+        return False
+    from .torch_gradient import applies
+
+    return applies(q)
+
+
+def _with_gradient(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...]:
+    """Total, aleatoric and epistemic uncertainty of a PyTorch ensemble from the kernel, as part of
+    the graph.
+    """
+    from .torch_gradient import differentiable
+
+    def by_equations(probs: Array) -> tuple[Array, ...]:
+        parts: tuple[Array, ...] = with_values(q, stored=probs).marginal().split(loss)[:3]
+        return parts
+
+    def by_kernel(probs: Array) -> tuple[Array, ...]:
+        computed = split_ensemble(with_values(q, stored=probs), loss, None, n_jobs)
+        if computed is None:
+            return by_equations(probs)
+        return computed.parts
+
+    options = {
+        "loss": NAMES[type(loss)],
+        "unit": unit_of(loss),
+        "costs": loss_table(loss, q.n_classes, dtype_name(q.stored)),
+    }
+    return differentiable(q.stored, by_kernel, by_equations, q.weights, options)

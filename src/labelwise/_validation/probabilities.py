@@ -1,0 +1,152 @@
+"""Probabilities and logits: in [0, 1], with sums of 1, and not taken for one another."""
+
+from __future__ import annotations
+
+import warnings
+from math import nan, prod
+
+import numpy as np
+
+from .._arrays import (
+    SUM_TOLERANCE,
+    Array,
+    dtype_name,
+    namespace,
+    to_numpy,
+    values_known,
+    widen,
+    without_gradient,
+)
+from .._engine import kernel
+from .._engine.host import on_host
+from .._errors import InputError, InputNote
+from .arrays import check_finite
+
+FEW_ROWS = 4  # fewer rows of any numbers may sum to 1 by chance
+# The share of rows that sum to 1 which shows that all are probabilities, some of them wrong.
+MOST_ROWS = 0.95
+
+
+def check_probabilities(x: Array, name: str, *, sum_to_one: bool) -> None:
+    """Check that ``x`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
+    if values_known(x) and 0 not in x.shape:
+        tolerance = SUM_TOLERANCE[dtype_name(x)]
+        values = x
+        if type(x) is not np.ndarray:
+            values = on_host(without_gradient(x))
+        if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
+            return
+        probs = widen(x)
+        check_range(probs, name, tolerance, "Ensemble" if sum_to_one else "MultiLabelEnsemble")
+        if sum_to_one:
+            check_sums(probs, name, tolerance)
+
+
+def check_range(probs: Array, name: str, tolerance: float, kind: str) -> None:
+    """Every value in [0, 1] up to rounding, none of them NaN; ``kind`` is the ensemble that logits
+    would make.
+    """
+    xp = namespace(probs)
+    check_finite(probs, name, fix="overflow", kind=kind)
+    probs = without_gradient(probs)
+    low, high = float(xp.min(probs)), float(xp.max(probs))
+    if low >= 0 and high <= 1 + tolerance:
+        return
+    sentence = (
+        f"`{name}` must lie between 0 and 1; values range from {low:.4g} to {high:.8g} for shape "
+        f"{tuple(probs.shape)}"
+    )
+    if low >= 0 and bool(xp.all(xp.abs(xp.sum(probs, axis=-1) - 100) < 1)):
+        raise InputError(f"{sentence}. They sum to 100. Percentages? Divide by 100")
+    if bool(xp.all(probs == xp.round(probs))):
+        raise InputError(sentence, fix="logits_or_labels", kind=kind)
+    if low < -1e-3 or high > 1.5:
+        raise InputError(sentence, fix="logits", kind=kind)
+    raise InputError(sentence, fix="clip", name=name)
+
+
+def check_sums(probs: Array, name: str, tolerance: float) -> None:
+    """Each probability vector sums to 1 within the tolerance."""
+    xp = namespace(probs)
+    probs = without_gradient(probs)
+
+    sums = xp.sum(probs, axis=-1)
+    if _all_near_one(sums, tolerance):
+        return
+    shape = tuple(probs.shape)
+    low, high = float(xp.min(sums)), float(xp.max(sums))
+    rule = (
+        f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within {tolerance:g}"
+    )
+    came = f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
+    for axis in range(probs.ndim - 1):
+        if _all_near_one(xp.sum(probs, axis=axis), tolerance):
+            fix = "class_axis" if axis else "class_axis_first"
+            raise InputError(f"{rule}; {came}", fix=fix, axis=axis)
+    wrong = np.argwhere(np.abs(to_numpy(sums) - 1) > tolerance)
+    n_rows = prod(shape[:-1])
+    if len(wrong) < n_rows / 2:  # these are probabilities, and some of them are wrong
+        place = tuple(map(int, wrong[0]))
+        verb = "does" if len(wrong) == 1 else "do"
+        rows = f"{len(wrong):,} of {n_rows:,} rows {verb} not, the first at index {place}"
+        fix = "normalize" if high < 1.1 else "rows_together"
+        raise InputError(f"{rule}; {rows}; {came}", fix=fix, name=name)
+    if low > 0.9 and high < 1.1:
+        raise InputError(f"{rule}; {came}", fix="normalize", name=name)
+    raise InputError(f"{rule}; {came}", fix="logits_or_multilabel")
+
+
+def _all_near_one(sums: Array, tolerance: float) -> bool:
+    xp = namespace(sums)
+    return float(xp.min(sums)) >= 1 - tolerance and float(xp.max(sums)) <= 1 + tolerance
+
+
+def check_logits(logits: Array, *, exclusive: bool) -> None:
+    """Refuse probabilities given as logits: a second softmax would level them and hide most of the
+    epistemic uncertainty.
+    """
+    low, high = _ends(logits)
+    if not 0 <= low < high <= 1.001:
+        return
+    shape = tuple(logits.shape)
+    # rounded ones too: logits hardly ever lie between 0 and 1 and sum to nearly 1
+    n_rows, n_right = prod(shape[:-1]), rows_that_sum_to_one(logits, 0.05)
+    # a wrong row or two make no logits of the others
+    if exclusive and n_rows >= FEW_ROWS and n_right >= MOST_ROWS * n_rows:
+        where = ""
+        if n_right < n_rows:
+            where = f" in {n_right:,} of {n_rows:,} rows"
+        raise InputError(
+            (
+                f"`logits` of shape {shape} lie between 0 and 1 and sum to 1 over the "
+                f"classes{where}: they are probabilities"
+            ),
+            fix="not_logits",
+        )
+    if prod(shape) >= 16 and bool(namespace(logits).any((logits > 0) & (logits < 1))):
+        note = InputNote(
+            f"All {prod(shape):,} values of `logits` lie between 0 and 1, which logits rarely do",
+            fix="maybe_not_logits",
+        )
+        warnings.warn(note, stacklevel=3)
+
+
+def _ends(x: Array) -> tuple[float, float]:
+    """The lowest and the highest value, NaN where they are not at hand."""
+    if not values_known(x) or 0 in x.shape:
+        return nan, nan
+    x = without_gradient(x)
+    return float(namespace(x).min(x)), float(namespace(x).max(x))
+
+
+def rows_that_sum_to_one(x: Array, tolerance: float = 1e-2) -> int:
+    """How many rows (..., K) of ``x`` sum to 1 up to rounding, also that of a file."""
+    xp = namespace(x)
+    sums = xp.sum(without_gradient(widen(x)), axis=-1)
+    return int(xp.count_nonzero(xp.abs(sums - 1) <= tolerance))
+
+
+def sum_to_one_everywhere(x: Array) -> bool:
+    """Whether ``x`` has more than a few rows (..., K), and each of them sums to 1."""
+    n_rows = int(prod(x.shape[:-1]))
+    return n_rows >= FEW_ROWS and rows_that_sum_to_one(x) == n_rows

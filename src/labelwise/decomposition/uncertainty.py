@@ -1,0 +1,399 @@
+"""The label-wise result: arrays for each instance and label, their sums, tables and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Generic, Literal, overload
+
+import numpy as np
+
+from .._arrays import Array, dtype_name, like, namespace, to_numpy
+from .._errors import InputError, suggest
+from .._frames import columns_by_class, ids_at, same_rows, values_by_class
+from .._tables import SHOWN, Library, Summary, counted, first_names, instance_frame, xarray
+from .._validation.arguments import check_choice
+from .._validation.arrays import as_real
+from .._validation.labels import as_labels, class_position
+from ..distributions.base import ArrayT, batch_index
+from ..distributions.marginals import Atoms
+from ..events import Events, Structure
+from ..losses import Loss
+from ..sources import Sources, find_sources
+from .results import PARTS, Components, Result, Top, axis_names, mean_columns, safe_keys
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty(Result, Generic[ArrayT]):
+    """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
+
+    ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` sums over the
+    labels, `normalized` divides by the largest possible value. `to_frame`, `to_xarray`, `to_dict`
+    and `top` give tables.
+    """
+
+    total: ArrayT
+    aleatoric: ArrayT
+    epistemic: ArrayT
+    class_names: tuple[str, ...]
+    loss: Loss
+    events: Events | None = None
+    structure: Structure = "partition"
+    """How the labels or events relate, which determines whether a plain sum is meaningful and its
+    maximum.
+    """
+    error: Components[ArrayT] | None = None
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
+    matters.
+    """
+    sums: Components[ArrayT] | None = None
+    """The plain sums, if computed along with the labels' values."""
+    unit: Array = 1.0
+    """Divisor of the values: 1, or after `normalized` the largest value of each label."""
+    n_members: int | None = None
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic
+    uncertainty: it is shown as –.
+    """
+    ensemble: Any = None
+    """The ensemble, if its members have named factors; see `sources`."""
+    ids: Any = None
+    """What the instances are called: the index of the frames that the predictions came in, or
+    ``None``.
+    """
+
+    _trailing: ClassVar[int] = 1
+
+    @property
+    def maximum(self) -> np.ndarray:
+        """The largest possible total of each label, (K,) or (E,)."""
+        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
+
+    @overload
+    def __getitem__(self, key: str) -> Components[ArrayT]: ...
+    @overload
+    def __getitem__(self, key: Any) -> Uncertainty[ArrayT]: ...
+    def __getitem__(self, key: Any) -> Any:
+        """The uncertainty about one label or event, by name; or of some instances, by an index for
+        their axes (...).
+        """
+        if isinstance(key, str):
+            if key not in self.class_names:
+                raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
+            k = self.class_names.index(key)
+            return self._components(lambda x: x[..., k], float(self.maximum[k]))
+        i = batch_index(key, len(self.batch_shape))
+        new = self._mapped(lambda x: x[(*i, slice(None))])
+        for name in ("sums", "ensemble"):
+            if getattr(self, name) is not None:
+                new[name] = getattr(self, name)[i]
+        return replace(self, **new, ids=ids_at(self.ids, i))
+
+    def _components(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
+        """``f`` of the three parts, one value per instance."""
+        return Components(**self._mapped(f), bound=bound, n_members=self.n_members, ids=self.ids)
+
+    def sum(
+        self, weights: Sequence[float] | Mapping[str, float] | None = None
+    ) -> Components[ArrayT]:
+        r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights
+        for unequal costs.
+        """
+        if weights is None and self.structure == "overlapping":
+            names = list(self.class_names)
+            if len(names) > 4:
+                names[4:] = ["…"]
+            raise InputError(
+                f"these events ({', '.join(names)}) overlap, so a plain sum counts classes more "
+                "than once. Pass `weights`, one per event"
+            )
+        w: Any = None
+        if weights is not None:
+            w = self._weights(weights)
+        n_labels = len(self.class_names)
+        largest = partial(maximum_of_sum, self.loss, self.structure, n_labels, self.unit, w)
+        if w is None and self.sums is not None:
+            return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
+
+        def add(x: Array) -> Array:
+            if w is not None:
+                x = x * like(w, x)
+            return namespace(x).sum(x, axis=-1)
+
+        return self._components(add, largest)
+
+    def _weights(self, weights: Any) -> np.ndarray:
+        weights = values_by_class(weights, self.class_names, "weights")
+        w = to_numpy(as_real(weights, "weights", integers=True)).astype(float)
+        if w.shape != (len(self.class_names),):
+            raise InputError(
+                f"`weights` must have one value per label, shape ({len(self.class_names)},); got "
+                f"shape {w.shape}"
+            )
+        if not np.all(np.isfinite(w)) or np.any(w < 0):
+            raise InputError(
+                f"`weights` must be finite and not negative; got {w[~(w >= 0) | np.isinf(w)][0]:g}"
+            )
+        return w
+
+    def sources(
+        self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None
+    ) -> Sources:
+        r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``,
+        their interaction, and replicates.
+
+        .. math::
+            \mathrm{main}_A = G(\bar\theta) - \mathbb{E}_A\, G(\bar\theta_A)
+
+        with the mean :math:`\bar\theta_A` over all members of a level. The interaction is the rest;
+        all add up to the epistemic uncertainty. For log and squared loss and complete crossings of
+        any number of factors. Where cells' weights are not products of their levels' weights, each
+        cell weighs the same, with a warning. Variance components with intervals and permutation
+        tests, all of the means of cells' members, tell effects from noise.
+
+        Parameters
+        ----------
+        n_permutations : int
+            Random permutations for the p-values, where there are more; else all of them are used.
+        rng : int, Generator or None
+            Random seed or generator of the permutations.
+
+        Examples
+        --------
+        >>> probs = np.array([[[0.9, 0.1]], [[0.7, 0.3]], [[0.8, 0.2]], [[0.6, 0.4]]])
+        >>> q = lw.Ensemble(probs, factors={"prompt": ["a", "a", "b", "b"], "model": ["x", "y", "x", "y"]})
+        >>> s = lw.decompose(q, "squared").sources(rng=0)
+        >>> s.names, s.means.sum(axis=1).round(4) + 0
+        (('prompt', 'model', 'interaction'), array([0.005, 0.02 , 0.   ]))
+        """  # noqa: E501
+        if self.ensemble is None:
+            raise InputError(
+                "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': "
+                "[...], 'model': [...]}), without `correction`"
+            )
+        found = find_sources(
+            numpy_law(self.ensemble, self.events),
+            self.ensemble.factors,
+            self.loss,
+            self.class_names,
+            n_permutations=n_permutations,
+            rng=rng,
+        )
+        return replace(found, values=found.values / self.unit)
+
+    def normalized(self) -> Uncertainty[ArrayT]:
+        """Divide by the largest possible label-wise value, max G."""
+        if np.any(self.maximum == 0):
+            name = self.class_names[int(np.argmin(self.maximum))]
+            raise InputError(
+                f"`normalized` divides by the largest value of each label, which is 0 for {name!r} "
+                "because one of its costs is 0"
+            )
+        return replace(
+            self,
+            **self._mapped(lambda x: x / like(self.maximum, x)),
+            sums=None,
+            unit=self.loss.maximum + np.zeros(len(self.class_names)),
+        )
+
+    def top(self, n: int = 20, *, by: str = "epistemic", label: str | int | None = None) -> Top:
+        """The ``n`` instances with the highest uncertainty about ``label``, or summed over the
+        labels; equal ones in their order.
+
+        A whole number is a label's name where all names are integers, else its position.
+
+        >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
+        >>> u = lw.decompose(lw.Ensemble(probs, class_names=["nevus", "melanoma"]))
+        >>> u.top(2, by="total", label="melanoma").indices
+        array([1, 2])
+        """  # noqa: E501
+        if label is None:
+            return self._top(self.sum(), n, by, None)
+        name = self.class_names[class_position(label, self.class_names, "label")]
+        return self._top(self[name], n, by, name)
+
+    def to_frame(
+        self,
+        *,
+        layout: Literal["wide", "long"] = "wide",
+        ids: Any = None,
+        y_pred: Any = None,
+        y_true: Any = None,
+        library: Library = "pandas",
+    ) -> Any:
+        """A data frame of pandas or polars.
+
+        Parameters
+        ----------
+        layout : {"wide", "long"}
+            A row for each instance, with the sums and a column for each part and label,
+            ``epistemic.melanoma``; or a row for each instance and label.
+        ids : array (...), optional
+            What the instances are called, in column ``id``. Predictions from data frames have an
+            index, which this frame has too (in polars: column ``id``). Without both there is their
+            position ``instance``, or with D ≠ 1 axes of instances ``axis_0``, ``axis_1`` and so on.
+        y_pred, y_true : array (...) or, for labels that may occur together, (..., K), optional
+            Predicted and true classes, by name or position. A series with an index is matched to
+            that of the predictions, if they have one.
+        library : {"pandas", "polars"}
+
+        Returns
+        -------
+        DataFrame
+            The epistemic part of a single member, which is not known, is missing.
+
+        Examples
+        --------
+        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["nevus", "melanoma"]), "squared")
+        >>> print(u.to_frame(layout="long", y_true=["melanoma"]).round(3))
+           instance    y_true     label  total  aleatoric  epistemic
+        0         0  melanoma     nevus   0.16       0.15       0.01
+        1         0  melanoma  melanoma   0.16       0.15       0.01
+        """  # noqa: E501
+        check_choice(layout, "layout", ("wide", "long"))
+        k = len(self.class_names)
+        ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
+        columns: dict[str, np.ndarray] = {}
+        for name, y in (("y_pred", y_pred), ("y_true", y_true)):
+            if y is not None:
+                columns[name] = self._classes(y, name)
+        parts = self._rows()
+        if layout == "long":
+            for name, y in columns.items():
+                columns[name] = np.repeat(y, k) if y.ndim == 1 else y.reshape(-1)
+            labels = np.asarray(self.class_names, dtype=object)
+            columns["label"] = np.tile(labels, len(parts["total"]))
+            for part, x in parts.items():
+                columns[part] = x.reshape(-1)
+            return instance_frame(
+                columns, self.batch_shape, library, ids=ids, known=self.ids, repeat=k
+            )
+        columns = label_columns(columns, self.class_names)
+        if self.structure != "overlapping":
+            columns |= self.sum()._rows()
+        columns |= label_columns(parts, self.class_names)
+        return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
+
+    def _classes(self, y: Any, name: str) -> np.ndarray:
+        """Class names (N,); or, for labels that may occur together, whether each does (N, K)."""
+        shape, k = self.batch_shape, len(self.class_names)
+        given = to_numpy(columns_by_class(y, self.class_names, name))
+        several = self.structure == "free" or self.events is not None
+        if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
+            return np.asarray(given.reshape(-1, k).astype(bool))
+        if self.events is None:
+            positions = as_labels(y, name, self.class_names, shape)
+            return np.asarray(np.asarray(self.class_names, dtype=object)[positions])
+        if given.shape != shape:
+            raise InputError(
+                f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}"
+            )
+        return np.asarray(given.reshape(-1))
+
+    def to_xarray(self, *, dims: Sequence[str] | None = None, label_axis: int = -1) -> Any:
+        """An `xarray.Dataset` of the three parts, with the labels as a coordinate.
+
+        Parameters
+        ----------
+        dims : sequence of str, optional
+            Names of the axes of instances; by default ``instance``, or ``axis_0``, ``axis_1`` and
+            so on.
+        label_axis : int
+            Where the labels go: last as in the arrays, or for instance 1 to keep the order of
+            channel-first images.
+
+        Examples
+        --------
+        >>> u = lw.decompose(lw.Ensemble(np.full((2, 4, 8, 8, 3), 1 / 3)))
+        >>> dict(u.to_xarray(dims=("case", "y", "x"), label_axis=1).sizes)
+        {'case': 4, 'label': 3, 'y': 8, 'x': 8}
+        """
+        names = axis_names(self.batch_shape, dims)
+        n_axes = len(names) + 1
+        if type(label_axis) is not int or not -n_axes <= label_axis < n_axes:
+            raise InputError(
+                f"`label_axis` must be a position among the {n_axes} axes; got {label_axis!r}"
+            )
+        at = label_axis % n_axes
+        names = (*names[:at], "label", *names[at:])
+        parts = {part: (names, np.moveaxis(x, -1, at)) for part, x in self._parts().items()}
+        return xarray().Dataset(parts, coords={"label": list(self.class_names)})
+
+    def to_dict(self) -> dict[str, float]:
+        """Mean over the instances of each part: ``total`` (the sum over labels) and
+        ``total.melanoma``, for JSON and experiment trackers.
+
+        Keys hold letters, digits, spaces and ``_ - .`` only, as MLflow asks; other characters
+        become ``_``. The epistemic part of a single member, which is not known, is left out.
+
+        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"]), "squared")
+        >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
+        {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
+        """  # noqa: E501
+        means: dict[str, float] = {}
+        if self.structure != "overlapping":
+            means = self.sum().to_dict()
+        return means | mean_columns(label_columns(self._rows(), safe_keys(self.class_names)))
+
+    def _summary(self) -> Summary:
+        title = (
+            f"Uncertainty: {self._instances()} × {counted(len(self.class_names), 'label')}, "
+            f"{self.loss}, {dtype_name(self.total)}"
+        )
+        means = self._means()
+        if means is None:
+            return Summary(f"{title}: {first_names(self.class_names)}")
+        rows = []
+        for i in np.argsort(-means[0], kind="stable")[:SHOWN]:
+            rows.append(self._row(self.class_names[i], *(mean[i] for mean in means)))
+        notes = self._notes()
+        left = len(self.class_names) - len(rows)
+        if left:
+            notes.append(f"… and {left:,} labels with lower means")
+        return Summary(title, ("mean of", *PARTS), rows, "; ".join(notes))
+
+
+def label_columns(
+    columns: Mapping[str, np.ndarray], labels: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Columns (N,) as they are, and of those (N, K) one for each label: ``total.melanoma``."""
+    single: dict[str, np.ndarray] = {}
+    for name, x in columns.items():
+        if x.ndim == 1:
+            single[name] = x
+        else:
+            for k, label in enumerate(labels):
+                single[f"{name}.{label}"] = x[:, k]
+    return single
+
+
+def numpy_law(q: Any, events: Events | None) -> Atoms:
+    """The law of the events under an ensemble, in NumPy and double precision."""
+    law = q.marginal(events)
+    arrays = {}
+    for name in ("t", "weights", "complement"):
+        x = getattr(law, name)
+        if x is not None:
+            arrays[name] = to_numpy(x).astype(float)
+    return Atoms(**arrays)
+
+
+def maximum_of_sum(
+    loss: Loss, structure: Structure, n: int, unit: Any, weights: np.ndarray | None
+) -> float | None:
+    """The largest possible sum over ``n`` labels or events, if known. A function of its own, so
+    that sums can be pickled.
+    """
+    each = np.ones(n)
+    if weights is not None:
+        each = weights
+    if np.ndim(unit) or unit != 1:
+        weights = each = each / unit
+    if structure in ("partition", "disjoint"):
+        return loss.maximum_of_sum(n, weights, exhaustive=structure == "partition")
+    if structure == "nested":
+        return loss.maximum_of_cuts(n, weights)
+    if structure == "free" or (structure == "pairs" and np.ndim(loss.maximum) == 0):
+        # a mixture of an order of the classes and its reverse gives all pairs the same mean
+        return float(np.sum(loss.maximum * each))
+    return None
