@@ -78,12 +78,14 @@ class Members(Distribution[ArrayT]):
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         check_probabilities(stored, "probs", sum_to_one=self.exclusive)
+        if weights is not None:
+            weights = normalized_weights(weights, stored)
+        if class_names is not None:
+            class_names = check_names(class_names, stored.shape[-1])
+        if factors is not None:
+            factors = as_factors(factors, int(stored.shape[0]))
         vars(self).update(
-            stored=stored,
-            weights=normalized_weights(weights, stored),
-            class_names=check_names(class_names, stored.shape[-1]),
-            factors=as_factors(factors, int(stored.shape[0])),
-            ids=ids,
+            stored=stored, weights=weights, class_names=class_names, factors=factors, ids=ids
         )
 
     @classmethod
