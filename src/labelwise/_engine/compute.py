@@ -16,8 +16,7 @@ import numpy as np
 
 from .._arrays import SUM_TOLERANCE, Array, dtype_name
 from ..events import Events
-from ..losses import BetaLoss, CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
-from ..losses.beta import TABULATED, series
+from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import dirichlet, kernel
 from .blocks import in_blocks, in_tasks, library_of, with_values
 from .host import back, on_host
@@ -48,7 +47,6 @@ NAMES: dict[type[Loss], str] = {
     SphericalLoss: "spherical",
     CostLoss: "cost",
     ZeroOneLoss: "cost",
-    BetaLoss: "beta",
 }
 """The losses of the kernel; not their subclasses, which may mean something else."""
 MOST = 1 << 24
@@ -81,7 +79,7 @@ def compute(
             )
             if view is None:
                 return Computed(*in_blocks(again, q, 0))
-        elif events is None and labelwise and type(loss) is not BetaLoss and _differentiated(q):
+        elif events is None and labelwise and _differentiated(q, loss):
             return Computed(_with_gradient(q, loss, equations, n_jobs))
         else:
             view = _other_view(q)
@@ -89,7 +87,7 @@ def compute(
             return _fused(q, view, loss, events, labelwise, n_jobs)
 
     parts = None
-    if labelwise and type(loss) in NAMES and type(loss) is not BetaLoss:
+    if labelwise and type(loss) in NAMES:
         if stored is not None and events is None:
             parts = _of_traced(q, loss)
         elif getattr(type(q), "has_beta_laws", False):
@@ -107,16 +105,14 @@ def compute(
 
 def _in_kernel(loss: Any) -> bool:
     """Whether the compiled kernel is there and has this loss."""
-    return (
-        kernel.native is not None
-        and type(loss) in NAMES
-        and not (type(loss) is BetaLoss and max(loss.a, loss.b) > TABULATED)
-    )
+    return kernel.native is not None and type(loss) in NAMES
 
 
-def _differentiated(q: Any) -> bool:
+def _differentiated(q: Any, loss: Any) -> bool:
     """Whether ``q`` is a PyTorch ensemble whose derivatives the kernel can compute."""
     if not getattr(q.stored, "requires_grad", False):
+        return False
+    if NAMES[type(loss)] not in kernel.GRADIENT_LOSSES:
         return False
     from .torch_gradient import applies
 
@@ -137,12 +133,7 @@ def _with_gradient(
     def again(probs: Array) -> tuple[Array, ...]:
         return equations(with_values(q, stored=probs)).parts
 
-    name = NAMES[type(loss)]
-    options = {
-        "loss": name,
-        "unit": unit_of(loss),
-        "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None,
-    }
+    options = {"loss": NAMES[type(loss)], "unit": unit_of(loss)}
     q.check()
     return differentiable(q.stored, values, again, q.weights, options)
 
@@ -194,8 +185,8 @@ def _fused(
         tolerance=SUM_TOLERANCE[kind] if q.pending else None,
         sum_to_one=q.exclusive,
         threads=n_jobs,
-        costs=_numbers(loss, view.shape[-1] if events is None else len(events.names), kind)
-        if name in ("cost", "beta")
+        costs=loss.table(view.shape[-1] if events is None else len(events.names), kind)
+        if name == "cost"
         else None,
         events=None if events is None else _sums(events, view.shape[-1], q.class_names),
     )
@@ -226,7 +217,7 @@ def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
     view = np.moveaxis(
         np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1
     )  # without a copy where the classes lie apart
-    costs = _numbers(loss, k, dtype_name(t)) if name in ("cost", "beta") else None
+    costs = loss.table(k, dtype_name(t)) if name == "cost" else None
     # one thread: between these short calls the others would spin, on cores that have better to do
     parts = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1).labelwise or ()
     return tuple(_unflat(part, tuple(batch)) for part in parts)
@@ -249,11 +240,6 @@ def _of_dirichlet(
     return dirichlet.split(
         name, q.alpha, q.weights, q.n_members is not None, unit, costs, sums, n_jobs
     )
-
-
-def _numbers(loss: Any, n: int, kind: str) -> np.ndarray:
-    """What the kernel must know of a loss for ``n`` labels."""
-    return series(loss.a, loss.b) if isinstance(loss, BetaLoss) else loss.table(n, kind)
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ The deviations from the new mean are −βδ and αδ, so nothing is subtracted:
 0 where members agree. The mean is a pair of numbers whose sum has twice the digits: members that
 differ in their last digits only are told apart. Only shares are multiplied with, never weights, so
 that these may be as large or small as they like. The same rule is written in C for arrays in main
-memory and the losses of the kernel (``join.h``).
+memory, and log and squared loss (``join.h``).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from . import kernel
 from .compute import NAMES, unit_of
 from .host import back, on_host
 
+KERNEL_ARRAYS = 7
+"""How many arrays of a state after its weight the kernel has: all but ``other``."""
 Three = tuple[Array, ...]
 Pair = tuple[Array, Array]
 """A number as the unevaluated sum of two: the first is the rounded value, the second what rounding
@@ -60,7 +62,7 @@ def in_main_memory(loss: Loss, *arrays: Array) -> list[np.ndarray] | None:
     """The arrays as the kernel sees them, or ``None`` if it does not have the loss or cannot see
     one of them.
     """
-    if kernel.native is None or NAMES.get(type(loss), "beta") == "beta":
+    if kernel.native is None or NAMES.get(type(loss)) not in kernel.GRADIENT_LOSSES:
         return None
     values = []
     for x in arrays:
@@ -87,7 +89,7 @@ def take_in(
             return new, False
         return _join(State(*(back(x, given[0]) for x in state)), new, loss), False
 
-    dtype, shape, n = np.result_type(*values), given[0].shape, _n_arrays(loss)
+    dtype, shape, n = np.result_type(*values), given[0].shape, KERNEL_ARRAYS
     new_weight, added, old = values[:2], values[2 : 2 + len(given)], values[2 + len(given) :]
     if old:
         old_weight = old[:2]
@@ -108,11 +110,10 @@ def take_in(
         arrays,
         [np.ascontiguousarray(x, dtype) for x in added[:n]],
         unit=unit_of(loss),
-        costs=_costs(loss, arrays[0]),
         fresh=not old,
     )
-    unused = [np.broadcast_to(np.zeros((), dtype), shape)] * (8 - n)
-    return State(*total, *arrays, *unused), True
+    other = np.broadcast_to(np.zeros((), dtype), shape)  # only costs have it
+    return State(*total, *arrays, other), True
 
 
 def concluded(state: State, loss: Any) -> tuple[Three, Three]:
@@ -125,11 +126,10 @@ def concluded(state: State, loss: Any) -> tuple[Three, Three]:
         if isinstance(loss, CostLoss):
             spread = xp.minimum(spread, state.other)
         return (loss.entropy(state.mean, state.complement), state.entropy, spread), ()
-    arrays = [np.ascontiguousarray(x) for x in values[2 : 2 + _n_arrays(loss)]]
+    arrays = [np.ascontiguousarray(x) for x in values[2 : 2 + KERNEL_ARRAYS]]
     parts = tuple(np.empty_like(arrays[0]) for _ in range(3))
     sums = tuple(np.empty(arrays[0].shape[:-1], arrays[0].dtype) for _ in range(3))
-    costs = _costs(loss, arrays[0])
-    kernel.join(NAMES[type(loss)], None, parts, arrays, unit=unit_of(loss), costs=costs, sums=sums)
+    kernel.join(NAMES[type(loss)], None, parts, arrays, unit=unit_of(loss), sums=sums)
     return parts, sums
 
 
@@ -138,20 +138,11 @@ def of_members(probs: np.ndarray, loss: Any) -> tuple[Three, Three]:
     side.
     """
     m, *batch, k = probs.shape
-    split = kernel.split(
-        NAMES[type(loss)], probs.reshape(m, -1, k), unit=unit_of(loss), costs=_costs(loss, probs)
-    )
+    name = NAMES[type(loss)]
+    costs = loss.table(k, probs.dtype.name) if name == "cost" else None
+    split = kernel.split(name, probs.reshape(m, -1, k), unit=unit_of(loss), costs=costs)
     parts = tuple(x.reshape(*batch, k) for x in split.labelwise or ())
     return parts, tuple(x.reshape(batch) for x in split.sums)
-
-
-def _n_arrays(loss: Any) -> int:
-    """How many arrays of a state there are in the kernel: the eighth only for costs."""
-    return 8 if NAMES[type(loss)] == "cost" else 7
-
-
-def _costs(loss: Any, x: np.ndarray) -> np.ndarray | None:
-    return loss.table(x.shape[-1], x.dtype.name) if NAMES[type(loss)] == "cost" else None
 
 
 def _member(p: Array, w: Array, loss: Loss) -> State:

@@ -19,7 +19,7 @@ import numpy as np
 def _load() -> tuple[Any, str | None]:
     """The compiled kernel, or ``None`` where it could not be built or loaded, and why."""
     try:
-        return importlib.import_module("labelwise._engine._fused"), None
+        return importlib.import_module("labelwise._engine._kernel"), None
     except ModuleNotFoundError:
         return None, (
             "it was not compiled with this installation; `LABELWISE_BUILD=strict pip install "
@@ -54,7 +54,6 @@ SEVERAL = {
     "squared": 1 << 18,
     "spherical": 1 << 16,
     "cost": 1 << 17,
-    "beta": 1 << 13,
     "check": 1 << 18,
 }
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs
@@ -62,14 +61,9 @@ half as many.
 """
 PIECE = 1 << 16
 """Predictions that are checked at once without the kernel."""
-_LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
+GRADIENT_LOSSES = ("log", "squared")
+"""What `slopes` and `join` have; others are left to the general path."""
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_KINDS: dict[str, tuple[int, np.dtype[Any]]] = {
-    "d": (0, _DOUBLE),
-    "f": (0, _SINGLE),
-    "e": (1, _SINGLE),
-}
-_NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -157,65 +151,65 @@ def split(
     events: Sums | None = None,
 ) -> Split:
     """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared",
-    "spherical", "cost" or "beta" loss.
+    "spherical" or "cost" loss.
 
     ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are
     checked in the same pass. ``costs`` (4, K) are those of false positives and negatives, and the
-    edges of the decision; of a beta loss, its `series`. With ``events`` the results are (N, E).
+    edges of the decision. With ``events`` the results are (N, E).
     """
     _, n, k = probs.shape
-    kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
+    plan = _plan(probs, SEVERAL[loss], threads)
+    dtype = plan.dtype
+    offsets, positions, conditional = events or (None, None, False)
     labels = k if events is None else len(events.offsets) // 2
-    planes = class_major or events is not None
-    shape = (labels, n) if planes else (n, labels)
-    parts = (
-        (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype))
-        if labelwise
-        else _NONE
-    )
-    sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
-    joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
-    heaviest = 0
+    by_label = plan.class_major or events is not None  # results have the labels apart, too
+    shape = (labels, n) if by_label else (n, labels)
+
+    parts: Three | None = None
+    if labelwise:
+        parts = (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype))
+    sums = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype))
+    joint: Three | None = None
+    if loss == "log":
+        joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype))
     if weights is not None:
-        weights, heaviest = _prepared(weights, dtype)
-    outputs = parts + sums + joint
-    limit = -1.0 if tolerance is None else tolerance
-    how = (
-        _level,
-        _LOSSES[loss],
-        dtype is _DOUBLE,
-        kind,
-        probs,
-        weights,
-        heaviest,
-        unit,
-        class_major,
-        limit,
-        sum_to_one,
-        outputs,
+        weights = _prepared(weights, dtype)
+    if costs is not None:
+        costs = np.ascontiguousarray(costs, dtype)
+
+    valid = native.split(
+        level=_level,
+        loss=loss,
+        dtype=plan.stored,
+        probs=probs,
+        weights=weights,
+        unit=unit,
+        costs=costs,
+        offsets=offsets,
+        positions=positions,
+        conditional=conditional,
+        class_major=plan.class_major,
+        check=tolerance is not None,
+        sum_to_one=sum_to_one,
+        tolerance=tolerance,
+        labelwise=parts,
+        sums=sums,
+        joint=joint,
+        pieces=plan.pieces,
+        workers=plan.threads - 1,
     )
-    values = (
-        None if costs is None else np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
-    )
-    status = native.split(*how, pieces, count - 1, values, *(events or (None, None, False)))
-    if labelwise and planes:
+    if parts is not None and by_label:
         parts = (parts[0].T, parts[1].T, parts[2].T)
-    return Split(
-        parts if labelwise else None,
-        sums,
-        {"log": joint, "squared": sums}.get(loss) if events is None else None,
-        status == 0,
-    )
+    if loss == "squared":
+        joint = sums
+    return Split(parts, sums, joint if events is None else None, valid)
 
 
-def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
-    """Weights (M,) or (M, N) as the kernel reads them, and the member with the largest, where it is
-    the same for all instances.
-    """
+def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Weights (M,) or (M, N) as the kernel reads them."""
     if weights.ndim == 2:
-        return weights.astype(dtype, copy=False), 0
-    weights = np.require(weights, dtype, ["C", "A"])
-    return weights, int(np.argmax(weights))
+        return weights.astype(dtype, copy=False)
+    return np.require(weights, dtype, ["C", "A"])
 
 
 def slopes(
@@ -225,31 +219,25 @@ def slopes(
     given: Three,
     *,
     unit: float = 1.0,
-    costs: np.ndarray | None = None,
 ) -> np.ndarray:
     """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
-    uncertainty (N, K).
+    uncertainty (N, K), under one of the `GRADIENT_LOSSES`.
     """
-    _, dtype, _, count, pieces = _plan(probs, SEVERAL["log"], None)
-    heaviest = 0
+    plan = _plan(probs, SEVERAL["log"], None)
     if weights is not None:
-        weights, heaviest = _prepared(weights, dtype)
-    values = None if costs is None else np.ascontiguousarray(costs, dtype)
-    above = tuple(np.ascontiguousarray(x, dtype) for x in given)
-    result = np.empty(probs.shape, dtype)
+        weights = _prepared(weights, plan.dtype)
+    result = np.empty(probs.shape, plan.dtype)
     native.slopes(
-        _level,
-        _LOSSES[loss],
-        dtype is _DOUBLE,
-        probs,
-        weights,
-        heaviest,
-        unit,
-        values,
-        above,
-        result,
-        pieces,
-        count - 1,
+        level=_level,
+        loss=loss,
+        dtype=plan.stored,
+        probs=probs,
+        weights=weights,
+        unit=unit,
+        given=tuple(np.ascontiguousarray(x, plan.dtype) for x in given),
+        result=result,
+        pieces=plan.pieces,
+        workers=plan.threads - 1,
     )
     return result
 
@@ -261,12 +249,11 @@ def join(
     given: Sequence[np.ndarray],
     *,
     unit: float,
-    costs: np.ndarray | None,
     sums: Sequence[np.ndarray] = (),
     fresh: bool = False,
 ) -> None:
-    """A state of the Accumulator (eight arrays (..., K), the last only for costs, changed in place)
-    takes in another, or a member.
+    """A state of the Accumulator (seven arrays (..., K), changed in place) takes in another, or a
+    member, under one of the `GRADIENT_LOSSES`.
 
     ``shares`` (2, N), or (2, 1) if they are the same for all instances, are those of the weight.
     Without them ``state`` are TU, AU and EU, which are computed from the state ``given``, and
@@ -275,26 +262,21 @@ def join(
     first = given[0]
     k = first.shape[-1]
     n = first.size // k
-    _, dtype, _, count, pieces = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
-    values = None if costs is None else np.ascontiguousarray(costs, dtype)
-    arrays = (*given, *(None,) * (8 - len(given)))
-    own = tuple(state) if shares is None else (*state, *(None,) * (8 - len(state)))
-    native.join(
-        _level,
-        _LOSSES[loss],
-        dtype is _DOUBLE,
-        n,
-        k,
-        unit,
-        values,
-        shares,
-        fresh,
-        own,
-        tuple(sums),
-        arrays,
-        pieces,
-        count - 1,
-    )
+    plan = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
+    options = {
+        "level": _level,
+        "loss": loss,
+        "dtype": plan.stored,
+        "instances": n,
+        "classes": k,
+        "unit": unit,
+        "pieces": plan.pieces,
+        "workers": plan.threads - 1,
+    }
+    if shares is None:
+        native.conclude(state=tuple(given), labelwise=tuple(state), sums=tuple(sums), **options)
+    else:
+        native.join(shares=shares, fresh=fresh, state=tuple(state), given=tuple(given), **options)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
@@ -354,56 +336,56 @@ def check(
     """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
     of 1 over K.
     """
-    kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL["check"], threads)
-    return bool(
-        native.check(
-            _level,
-            dtype is _DOUBLE,
-            kind,
-            probs,
-            class_major,
-            sum_to_one,
-            tolerance,
-            pieces,
-            count - 1,
-        )
-        == 0
+    plan = _plan(probs, SEVERAL["check"], threads)
+    valid: bool = native.check(
+        level=_level,
+        dtype=plan.stored,
+        probs=probs,
+        class_major=plan.class_major,
+        check=True,
+        sum_to_one=sum_to_one,
+        tolerance=tolerance,
+        pieces=plan.pieces,
+        workers=plan.threads - 1,
     )
+    return valid
 
 
-def _plan(
-    probs: np.ndarray, several: int, threads: int | None
-) -> tuple[int, np.dtype[Any], bool, int, int]:
-    """How predictions (M, N, K) are worked on.
+class _Plan(NamedTuple):
+    """How predictions (M, N, K) are worked on."""
 
-    How they are stored (0: as they are computed, 1: half, 2: bfloat16); the type to compute in;
-    whether instances lie side by side and classes apart (members x classes x pixels); how many
-    threads; and into how many pieces the work is cut, so that no thread waits long for another.
-    """
-    kind, dtype = _KINDS.get(probs.dtype.char, (2, _SINGLE))
+    stored: str
+    """How they are stored: a character of NumPy's; "H" are the bits of bfloat16."""
+    dtype: np.dtype[Any]
+    """The type to compute in."""
+    class_major: bool
+    """Whether instances lie side by side and classes apart (members x classes x pixels)."""
+    threads: int
+    pieces: int
+    """Into how many the work is cut, so that no thread waits long for another."""
+
+
+def _plan(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
+    stored = probs.dtype.char
     class_major = (
         probs.strides[1] == probs.itemsize
         and probs.strides[2] != probs.itemsize
         and probs.shape[1] > 1
     )
-    size = probs.size
+    dtype = _DOUBLE if stored == "d" else _SINGLE
+    if probs.size < several:
+        return _Plan(stored, dtype, class_major, 1, 1)
+    count, pieces = share(probs.size, probs.shape[1], several, threads)
+    return _Plan(stored, dtype, class_major, count, pieces)
+
+
+def share(size: int, instances: int, several: int, threads: int | None) -> tuple[int, int]:
+    """How many threads share work on ``size`` numbers, of which ``several`` make two of them pay,
+    and into how many pieces it is cut.
+    """
     if size < several:
-        return kind, dtype, class_major, 1, 1
+        return 1, 1
     count = min(thread_count(threads), 2 * size // several)
-    return (
-        kind,
-        dtype,
-        class_major,
-        count,
-        1 if count == 1 else min(probs.shape[1], max(2 * count, min(8 * count, size >> 18))),
-    )
-
-
-def _after_fork() -> None:
-    """Threads do not survive a fork."""
-    if native is not None:
-        native.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    if count == 1:
+        return 1, 1
+    return count, min(instances, max(2 * count, min(8 * count, size >> 18)))
