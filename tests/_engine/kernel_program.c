@@ -21,8 +21,10 @@ int main(void)
     print_parts(parts);
 
     const double alpha[3] = {2, 3, 4};
-    lw_dirichlet_job dirichlet = {.loss = LW_LOG, .unit = 1.4426950408889634, .type = LW_DOUBLE, .alpha = alpha,
-                                  .members = 1, .instances = 1, .classes = 3};
+    lw_dirichlet_job dirichlet = {.loss = LW_LOG, .unit = 1.4426950408889634, .type = LW_DOUBLE};
+    dirichlet.alpha = alpha;
+    dirichlet.members = dirichlet.instances = 1;
+    dirichlet.classes = 3;
     for (int j = 0; j < 3; j++) dirichlet.labelwise[j] = parts[j];
     if (lw_dirichlet(&run, &dirichlet)) return 1;
     print_parts(parts);

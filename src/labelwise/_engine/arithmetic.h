@@ -1,9 +1,9 @@
 /* Numbers of one floating-point type; included by type.h.
  *
- * No intermediate is subnormal where the result is not: some processors take 150 cycles for each of those, and the
- * predictions of confident networks are full of them. So small arguments are cut before they are squared: below
- * CUT_SQUARE the square would be subnormal, and results that are smaller than the smallest normal number may
- * become 0. */
+ * No intermediate is subnormal where the result is not: some processors take 150 cycles for each of those,
+ * and the predictions of confident networks are full of them. So small arguments are cut before they are
+ * squared: below CUT_SQUARE the square would be subnormal, and results that are smaller than the smallest
+ * normal number may become 0. */
 
 #if HAS_VECTORS
 typedef REAL NAME(vector) __attribute__((vector_size(16)));
@@ -72,8 +72,8 @@ static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
     return u * COMPLEMENT_POLYNOMIAL(v, v2, v4);
 }
 
-/* x log2(x/m) - e with e = (x - m) log2(e) and s = (x - m) / (x + m); x_part = -x log2 x and log_m = -log2 m are
- * known already. `small`: s may be so small that its square is subnormal. */
+/* x log2(x/m) - e with e = (x - m) log2(e) and s = (x - m) / (x + m); x_part = -x log2 x and log_m =
+ * -log2 m are known already. `small`: s may be so small that its square is subnormal. */
 static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL x_part, REAL log_m, const int small)
 {
     REAL v = small ? NAME(cut)(s) : s;

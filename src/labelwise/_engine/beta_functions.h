@@ -1,8 +1,8 @@
-/* Functions of one number, without branches, so that loops over them become vector instructions; included by
- * dirichlet.h.
+/* Functions of one number, without branches, so that loops over them become vector instructions; included
+ * by dirichlet.h.
  *
- * All are in double precision, whatever comes in and goes out. Relative errors are a few units in the last place
- * unless said otherwise. ln 2 is LN2_HIGH, which has few digits, and LN2_LOW. */
+ * All are in double precision, whatever comes in and goes out. Relative errors are a few units in the last
+ * place unless said otherwise. ln 2 is LN2_HIGH, which has few digits, and LN2_LOW. */
 
 #define LN2_HIGH 6.93147180369123816490e-01
 #define LN2_LOW 1.90821492927058770002e-10
@@ -48,8 +48,8 @@ static ALWAYS_INLINE double NAME(log)(double x)
     return e * LN2_HIGH - ((half - (s * (half + p * z) + e * LN2_LOW)) - f);
 }
 
-/* With x + y = x 2^e (1 + s) / (1 - s), |s| < 0.2: ln((x + y) / x) = e ln 2 + 2s + t for x > 0, y >= 0; e = 0 up
- * to about y = 0.4 x. One division, and no loss where y is small. */
+/* With x + y = x 2^e (1 + s) / (1 - s), |s| < 0.2: ln((x + y) / x) = e ln 2 + 2s + t for x > 0, y >= 0;
+ * up to about y = 0.4 x, e = 0. One division, and no loss where y is small. */
 static ALWAYS_INLINE double NAME(reduce)(double x, double y, double *e, double *t)
 {
     const double w = x + y, part = w - x, lost = (x - (w - part)) + (y - part);
@@ -103,9 +103,9 @@ static ALWAYS_INLINE double NAME(stirling_error)(double x)
     return x < 9 ? small : s;
 }
 
-/* For psi(w + 1) - psi(x + 1) and lambda(x) - lambda(w) with w = x + y, lambda(x) = psi(x + 1) - ln x: nine steps
- * of the recurrence for x < 9, then the asymptotic series, whose differences are divided differences of its
- * polynomial. `ln` is ln(w / x). */
+/* For psi(w + 1) - psi(x + 1) and lambda(x) - lambda(w) with w = x + y, lambda(x) = psi(x + 1) - ln x:
+ * nine steps of the recurrence for x < 9, then the asymptotic series, whose differences are divided
+ * differences of its polynomial. `ln` is ln(w / x). */
 static ALWAYS_INLINE void NAME(digamma_steps)(double x, double y, double *ln, double *psi, double *lambda)
 {
     const int large = x >= 9;

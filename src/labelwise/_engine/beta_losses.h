@@ -1,7 +1,8 @@
-/* Total, aleatoric and epistemic uncertainty of a tile of Beta laws, for each loss; included by dirichlet.h. */
+/* TU, AU and EU of a tile of Beta laws, for each loss; included by dirichlet.h. */
 
-/* Log loss in nats: with m = a / S, TU = m ln(S/a) + ..., AU = m [psi(S+1) - psi(a+1)] + ...,
- * EU = m [lambda(a) - lambda(S)] + ...; the dots stand for the same of b. No two of these numbers are subtracted. */
+/* Log loss in nats, with m = a / S:
+ *     TU = m ln(S/a) + ..., AU = m [psi(S+1) - psi(a+1)] + ..., EU = m [lambda(a) - lambda(S)] + ...;
+ * the dots stand for the same of b. No two of these numbers are subtracted. */
 static void NAME(log_tile)(const lw_dirichlet_job *job, NAME(laws) *x)
 {
     EACH_OF(i, LAWS) {
@@ -25,10 +26,10 @@ static void NAME(squared_tile)(NAME(laws) *x)
     }
 }
 
-/* Spherical loss: G = 1 - |t| = t c k(t) with k(t) = 2 / (1 + |t|), a function of (2t - 1)^2 whose Chebyshev series
- * ends after 22 terms. So AU = m (1-m) S/(S+1) E k under Beta(a+1, b+1), from the recurrence of the Chebyshev moments
- * of a Beta law. For S >= 128 EU is the Taylor series of |t| around the mean in central moments, also from their
- * recurrence; below, EU is not small beside TU - AU. */
+/* Spherical loss: G = 1 - |t| = t c k(t) with k(t) = 2 / (1 + |t|), a function of (2t - 1)^2 whose
+ * Chebyshev series ends after 22 terms. So AU = m (1-m) S/(S+1) E k under Beta(a+1, b+1), from the
+ * recurrence of the Chebyshev moments of a Beta law. For S >= 128 EU is the Taylor series of |t| around
+ * the mean in central moments, also from their recurrence; below, EU is not small beside TU - AU. */
 static void NAME(spherical_tile)(NAME(laws) *x)
 {
     double before[LAWS], now[LAWS], sum[LAWS];
@@ -58,7 +59,8 @@ static void NAME(spherical_tile)(NAME(laws) *x)
     for (int n = 2; n <= 24; n++) {
         EACH_OF(i, LAWS) {
             const double s = x->a[i] + x->b[i], m = x->a[i] / s, c = x->b[i] / s, bend = 2 / (m * m + c * c);
-            const double root = ((1.5 - n) * (m - c) * bend * root1[i] + (3 - n) * bend * root0[i]) * (1.0 / n);
+            const double next = (1.5 - n) * (m - c) * bend * root1[i] + (3 - n) * bend * root0[i];
+            const double root = next * (1.0 / n);
             const double moment = (n - 1) * ((c - m) * moment1[i] + m * c * moment0[i]) / (s + (n - 1));
             series[i] += root * moment;
             root0[i] = root1[i];
@@ -77,13 +79,15 @@ static void NAME(spherical_tile)(NAME(laws) *x)
     }
 }
 
-/* Costs: EU = (fp + fn) E(Theta - tau)+ with tau = fp / (fp + fn), if the mean is below tau; else the same with both
- * sides exchanged.
+/* Costs: EU = (fp + fn) E(Theta - tau)+ with tau = fp / (fp + fn), if the mean is below tau; else the same
+ * with both sides exchanged.
  *
- * Theta = tau + d, 1 - Theta = (1 - tau) e^-v: the expectation is t^a c^b / B(a, b) at tau times the integral over v of
+ * Theta = tau + d, 1 - Theta = (1 - tau) e^-v: the expectation is t^a c^b / B(a, b) at tau times the
+ * integral over v of
  *     d / (tau + d) exp[-lambda d - a g(d / tau) - b h(v)]
- * with g(x) = x - ln(1+x), h(v) = v - 1 + e^-v, lambda = (b tau - a (1-tau)) / (tau (1-tau)): a sum of terms of one
- * sign. v = w (e^y - 1) with Gauss-Legendre nodes in y; beyond v = 40, d is constant and the rest is an exponential. */
+ * with g(x) = x - ln(1+x), h(v) = v - 1 + e^-v, lambda = (b tau - a (1-tau)) / (tau (1-tau)): a sum of
+ * terms of one sign. v = w (e^y - 1) with Gauss-Legendre nodes in y; beyond v = 40, d is constant and the
+ * rest is an exponential. */
 static void NAME(cost_tile)(NAME(laws) *x)
 {
     double a[LAWS], b[LAWS], tau[LAWS], c[LAWS], inverse[LAWS], lambda[LAWS];
@@ -115,7 +119,8 @@ static void NAME(cost_tile)(NAME(laws) *x)
         const double s = a[i] + b[i], y = d / b[i];
         const double far = -y - NAME(log)(c[i] * (s / b[i])), near = NAME(near_log_gap)(y < 0.5 ? -y : -0.5);
         const double divergence = a[i] * NAME(log_gap)(d / a[i]) + b[i] * (y < 0.5 ? near : far);
-        const double errors = NAME(stirling_error)(s) - NAME(stirling_error)(a[i]) - NAME(stirling_error)(b[i]);
+        const double of_s = NAME(stirling_error)(s);
+        const double errors = of_s - NAME(stirling_error)(a[i]) - NAME(stirling_error)(b[i]);
         const double root = sqrt(a[i] * (b[i] / s) * 0.15915494309189533577); /* 1 / (2 pi) */
         scale[i] = free ? 0 : whole * root * NAME(exp)(errors - divergence);
         const double all = x->a[i] + x->b[i];

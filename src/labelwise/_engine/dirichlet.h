@@ -16,8 +16,8 @@ typedef struct {
 #include "beta_functions.h"
 #include "beta_losses.h"
 
-/* The concentrations of rows first ... first + rows of one member: of each label, and of all others, added up from
- * both ends. */
+/* The concentrations of rows first ... first + rows of one member: of each label, and of all others, added
+ * up from both ends. */
 static void NAME(add_up)(const lw_dirichlet_job *job, int64_t member, int64_t first, int64_t rows, double *a,
                          double *b)
 {
@@ -51,10 +51,10 @@ static void NAME(add_up)(const lw_dirichlet_job *job, int64_t member, int64_t fi
     }
 }
 
-/* The tile of laws from `i` on; those that always happen (b = 0) are replaced, and the place behind the last is
- * filled. */
-static void NAME(fill)(const lw_dirichlet_job *job, const double *a, const double *b, int64_t i, int64_t count,
-                       NAME(laws) *x)
+/* The tile of laws from `i` on; those that always happen (b = 0) are replaced, and the place behind the
+ * last is filled. */
+static void NAME(fill)(const lw_dirichlet_job *job, const double *a, const double *b, int64_t i,
+                       int64_t count, NAME(laws) *x)
 {
     const int64_t labels = lw_label_count(&job->events, job->classes);
     for (int j = 0; j < LAWS; j++) {
@@ -84,11 +84,11 @@ static void NAME(split_tile)(const lw_dirichlet_job *job, NAME(laws) *x)
         if (x->sure[j]) x->total[j] = x->aleatoric[j] = x->epistemic[j] = 0;
 }
 
-/* A tile of mixtures: the members' own uncertainty, and the disagreement of their means by Pythagoras' theorem for
- * Bregman divergences. Deviations from the mean are taken from the heaviest member, so that they are 0 where all
- * agree. */
-static void NAME(mix_tile)(const lw_dirichlet_job *job, const double *a, const double *b, int64_t i, int64_t count,
-                           int64_t first, NAME(laws) *x, double *space)
+/* A tile of mixtures: the members' own uncertainty, and the disagreement of their means by Pythagoras'
+ * theorem for Bregman divergences. Deviations from the mean are taken from the heaviest member, so that
+ * they are 0 where all agree. */
+static void NAME(mix_tile)(const lw_dirichlet_job *job, const double *a, const double *b, int64_t i,
+                           int64_t count, int64_t first, NAME(laws) *x, double *space)
 {
     const int64_t members = job->members, size = count, labels = lw_label_count(&job->events, job->classes);
     double *t = space, *c = t + members * LAWS, *w = c + members * LAWS, *d = w + members * LAWS;
@@ -129,7 +129,7 @@ static void NAME(mix_tile)(const lw_dirichlet_job *job, const double *a, const d
     NAME(entropy_tile)(job, x);
     for (int j = 0; j < LAWS; j++) {
         double disagreement = x->disagreement[j];
-        if (job->loss == LW_COST) disagreement = NAME(smaller)(disagreement, x->other[j]); /* the smaller regret */
+        if (job->loss == LW_COST) disagreement = NAME(smaller)(disagreement, x->other[j]); /* regrets */
         x->aleatoric[j] = aleatoric[j];
         x->epistemic[j] = epistemic[j] + disagreement;
     }

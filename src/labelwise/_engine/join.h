@@ -1,10 +1,11 @@
-/* Two sets of members joined, for the Accumulator: label by label the state of one takes in the other; included by
- * type.h. Log and squared loss only: other losses take the general code.
+/* Two sets of members joined, for the Accumulator: label by label the state of one takes in the other;
+ * included by type.h. Log and squared loss only: other losses take the general code.
  *
  * With shares alpha + beta = 1 of the weight and delta the distance between the means,
  *     mean = mean_a + beta delta,  EU = alpha [EU_a + D(mean_a || mean)] + beta [EU_b + D(mean_b || mean)]
- * (labelwise/_engine/joining.py). Means are pairs, the rounded value and what rounding lost, so that delta is as
- * accurate as the smaller of two nearly equal numbers allows. The lighter set moves the mean of the heavier. */
+ * (labelwise/_engine/joining.py). Means are pairs, the rounded value and what rounding lost, so that delta
+ * is as accurate as the smaller of two nearly equal numbers allows. The lighter set moves the mean of the
+ * heavier. */
 
 /* A mean of both sets (a pair), moved from the heavier one's; gives the distance of the means. */
 static ALWAYS_INLINE REAL NAME(move)(REAL *high, REAL *low, REAL b, REAL b_low, REAL alpha, REAL beta)
@@ -30,7 +31,8 @@ static ALWAYS_INLINE NAME(logs) NAME(logs_of)(REAL x, REAL c)
 }
 
 /* KL in bits of a mean (x, c) at distance d from the new one (t, tc). */
-static ALWAYS_INLINE REAL NAME(join_kl)(REAL x, REAL c, REAL d, REAL t, REAL tc, NAME(logs) own, NAME(logs) of_mean)
+static ALWAYS_INLINE REAL NAME(join_kl)(REAL x, REAL c, REAL d, REAL t, REAL tc, NAME(logs) own,
+                                        NAME(logs) of_mean)
 {
     /* one division for d/t_sum and d/c_sum */
     const REAL t_sum = x + t, c_sum = c + tc, e = d * (REAL)LW_LOG2_E, both = t_sum * c_sum;
@@ -47,8 +49,8 @@ static ALWAYS_INLINE REAL NAME(join_square)(REAL d)
     return d * d;
 }
 
-/* The arrays of a tile: the state s takes in `from`; of one member from[LW_MEAN] are its probabilities and the
- * rest NULL. */
+/* The arrays of a tile: the state s takes in `from`; of one member from[LW_MEAN] are its probabilities and
+ * the rest NULL. */
 typedef struct {
     REAL *s[LW_STATE];
     const REAL *from[LW_STATE];

@@ -43,7 +43,7 @@ typedef struct {
 
 /* Events: positions of the classes of the first event, of its complement, of the second event, and so on. */
 typedef struct {
-    const int64_t *offsets; /* where each of these lists begins, and the end; NULL: the classes are asked for */
+    const int64_t *offsets; /* where each of these lists begins, and the end; NULL: classes are asked for */
     const int64_t *positions;
     int64_t count;
     int conditional; /* an event and its complement are not all classes: their shares are taken */
@@ -92,7 +92,7 @@ typedef struct {
     double unit;
     lw_type type;
     int64_t instances, classes;
-    const void *shares;          /* (2, instances) or (2, 1): of the weight, of the state and of what it takes in */
+    const void *shares;          /* of the weight, that of the state first: (2, instances) or (2, 1) */
     int shares_per_instance;
     int fresh;                   /* the state's arrays have not been written to */
     void *state[LW_STATE];

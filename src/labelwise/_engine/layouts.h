@@ -4,7 +4,8 @@
  * time; and planes (the instances of a class side by side), which also serve sums over classes: events. */
 
 /* Copy n elements, stride bytes apart, into the arithmetic type. */
-static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, lw_type type, REAL *restrict to)
+static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, lw_type type,
+                         REAL *restrict to)
 {
     if (!lw_is_half(type) && stride == (int64_t)sizeof(REAL)) {
         memcpy(to, from, (size_t)n * sizeof(REAL));
@@ -46,8 +47,8 @@ static void NAME(gather_rows)(const lw_predictions *x, const char *base, int64_t
 /* Whether numbers can be read where they are. */
 static int NAME(is_aligned)(const lw_predictions *x)
 {
-    const uintptr_t all = (uintptr_t)x->data | (uintptr_t)x->stride_m | (uintptr_t)x->stride_n | (uintptr_t)x->stride_k;
-    return !lw_is_half(x->type) && all % sizeof(REAL) == 0;
+    const uintptr_t strides = (uintptr_t)x->stride_m | (uintptr_t)x->stride_n | (uintptr_t)x->stride_k;
+    return !lw_is_half(x->type) && ((uintptr_t)x->data | strides) % sizeof(REAL) == 0;
 }
 
 /* Whether rows lie side by side, and can be read where they are. */
@@ -58,8 +59,8 @@ static int NAME(has_plain_rows)(const lw_predictions *x)
 }
 
 /* Check rows of one member, in `space` for copies and `sums`. */
-static lw_status NAME(check_block_of_rows)(const lw_check_job *job, const char *base, int64_t rows, REAL *space,
-                                           REAL *sums)
+static lw_status NAME(check_block_of_rows)(const lw_check_job *job, const char *base, int64_t rows,
+                                           REAL *space, REAL *sums)
 {
     const lw_predictions *p = &job->probs;
     const REAL *x = (const REAL *)base;
@@ -71,8 +72,8 @@ static lw_status NAME(check_block_of_rows)(const lw_check_job *job, const char *
 }
 
 /* Check planes of one member. */
-static lw_status NAME(check_block_of_planes)(const lw_check_job *job, const char *base, int64_t rows, REAL *space,
-                                             REAL *sums)
+static lw_status NAME(check_block_of_planes)(const lw_check_job *job, const char *base, int64_t rows,
+                                             REAL *space, REAL *sums)
 {
     const lw_predictions *p = &job->probs;
     for (int64_t i = 0; i < rows; i++) sums[i] = 0;
@@ -144,8 +145,8 @@ static void NAME(free_reader)(NAME(reader) *r)
     free((void *)r->p);
 }
 
-/* The weights of a tile's elements, of which `width` belong to an instance, member after member; those beyond its
- * end as for the first. */
+/* The weights of a tile's elements, of which `width` belong to an instance, member after member; those
+ * beyond its end as for the first. */
 static void NAME(gather_weights)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len, int64_t width)
 {
     const lw_weights *w = r->weights;
@@ -157,7 +158,8 @@ static void NAME(gather_weights)(NAME(reader) *r, int64_t n0, int64_t e0, int64_
 }
 
 /* For each element of a tile the prediction of the member with the largest weight. */
-static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t members, REAL *restrict reference)
+static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t members,
+                              REAL *restrict reference)
 {
     REAL heaviest[TILE];
     for (int i = 0; i < TILE; i++) {
@@ -174,7 +176,8 @@ static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t
 
 /* The tile that the losses see, from the predictions that have been loaded: elements e0 ... e0 + len of the
  * instances from n0 on. `pair`: complements have been loaded as well. */
-static NAME(tile) NAME(loaded_tile)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len, int64_t width, int pair)
+static NAME(tile) NAME(loaded_tile)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len, int64_t width,
+                                    int pair)
 {
     NAME(tile) in;
     memset(&in, 0, sizeof in);
@@ -213,7 +216,8 @@ static void NAME(load_rows)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len
 }
 
 /* Class k of member m for TILE instances from n0 on: where it lies, or a copy. */
-static const REAL *NAME(plane)(const NAME(reader) *r, int64_t m, int64_t k, int64_t n0, int64_t len, REAL *copy)
+static const REAL *NAME(plane)(const NAME(reader) *r, int64_t m, int64_t k, int64_t n0, int64_t len,
+                               REAL *copy)
 {
     const lw_predictions *x = r->probs;
     const char *base = x->data + m * x->stride_m + n0 * x->stride_n + k * x->stride_k;
@@ -254,7 +258,8 @@ static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t c
     const int64_t planes = events ? m * k : 0;
 
     const size_t pointers = (size_t)planes * sizeof(REAL *), totals = (size_t)(6 + m) * sizeof(double);
-    const size_t numbers = (size_t)(6 * (room + rows) + check_sums + 4 * costs + planes * TILE) * sizeof(REAL);
+    const int64_t count_of_numbers = 6 * (room + rows) + check_sums + 4 * costs + planes * TILE;
+    const size_t numbers = (size_t)count_of_numbers * sizeof(REAL);
     if (!NAME(prepare_reader)(&w->reader, &job->probs, &job->weights)) return LW_NO_MEMORY;
     char *memory = malloc(totals + pointers + numbers);
     if (!memory) {
@@ -289,8 +294,9 @@ static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t c
     return LW_OK;
 }
 
-/* Where a tile lies: elements e0 ... e0 + len of the instances from n0 on, `width` of each instance; its results
- * go to `place` in the outputs and, where they are not wanted or do not fill a whole tile, to `own`. */
+/* Where a tile lies: elements e0 ... e0 + len of the instances from n0 on, `width` of each instance; its
+ * results go to `place` in the outputs and, where they are not wanted or do not fill a whole tile, to
+ * `own`. */
 typedef struct { int64_t n0, e0, len, width, place, own; } NAME(spot);
 
 /* One tile, from the predictions that have been loaded; `target` says where its results are. */
@@ -412,8 +418,8 @@ static int NAME(check_plane)(NAME(work) *w, const REAL *x, int64_t m, int64_t le
 }
 
 /* The sum of the planes whose positions are given. */
-static void NAME(add_planes)(const REAL *const *planes, int64_t members, const int64_t *positions, int64_t count,
-                             REAL *restrict to)
+static void NAME(add_planes)(const REAL *const *planes, int64_t members, const int64_t *positions,
+                             int64_t count, REAL *restrict to)
 {
     EACH(i) to[i] = 0;
     for (int64_t j = 0; j < count; j++) {
@@ -422,7 +428,8 @@ static void NAME(add_planes)(const REAL *const *planes, int64_t members, const i
     }
 }
 
-/* Load the probability of an event and of its complement for every member: sums of classes, or their shares. */
+/* Load the probability of an event and of its complement for every member: sums of classes, or their
+ * shares. */
 static void NAME(load_event)(NAME(work) *w, int64_t event)
 {
     const lw_events *events = &w->job->events;

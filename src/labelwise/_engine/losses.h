@@ -1,9 +1,10 @@
 /* Total, aleatoric and epistemic uncertainty of the elements of a tile, for each loss; included by type.h.
  *
- * An element is one label (or event) of one instance, with its M members. Loops over a tile have a fixed length
- * and no branches, so that they vectorise and every element sees the same instructions wherever it lies: results
- * do not depend on how an array is cut up. The formulas are those of labelwise.losses. Every body returns all bits
- * that are set in any of the members' values, which tells of signs at next to no cost. */
+ * An element is one label (or event) of one instance, with its M members. Loops over a tile have a fixed
+ * length and no branches, so that they vectorise and every element sees the same instructions wherever it
+ * lies: results do not depend on how an array is cut up. The formulas are those of labelwise.losses. Every
+ * body returns all bits that are set in any of the members' values, which tells of signs at next to no
+ * cost. */
 
 typedef struct {
     int64_t members;
@@ -17,8 +18,8 @@ typedef struct {
 typedef struct { REAL *tu, *au, *eu, *jt, *ja, *je; } NAME(parts);
 typedef struct { REAL mt[TILE], mc[TILE], shift[TILE], shift_c[TILE]; } NAME(means);
 
-/* Sums over `count` members (a constant, so that the loop over them is unrolled and the sums stay in registers),
- * added to what is there. */
+/* Sums over `count` members (a constant, so that the loop over them is unrolled and the sums stay in
+ * registers), added to what is there. */
 static ALWAYS_INLINE UINT NAME(add_means)(const NAME(tile) *in, int64_t first, const int count,
                                           const int per_element, const int pair, NAME(means) *restrict mean)
 {
@@ -53,7 +54,8 @@ static ALWAYS_INLINE UINT NAME(add_means)(const NAME(tile) *in, int64_t first, c
     return seen;
 }
 
-/* First pass over a tile: mean of the members, of their complements, and of their distance from the reference member. */
+/* First pass over a tile: mean of the members, of their complements, and of their distance from the
+ * reference member. */
 static ALWAYS_INLINE UINT NAME(find_means)(const NAME(tile) *in, const int per_element, const int pair,
                                            NAME(means) *restrict mean)
 {
@@ -76,8 +78,9 @@ static ALWAYS_INLINE UINT NAME(find_means)(const NAME(tile) *in, const int per_e
     return seen;
 }
 
-/* What the second pass has of one element of one member: x, its complement c and its distance d from the mean,
- * exactly 0 where all agree; of an event the distance comes from the smaller side. Its weight is `weight`. */
+/* What the second pass has of one element of one member: x, its complement c and its distance d from the
+ * mean, exactly 0 where all agree; of an event the distance comes from the smaller side. Its weight is
+ * `weight`. */
 #define REFERENCES \
     const REAL *restrict ref = in->reference, *restrict ref_c = in->reference_c; \
     (void)ref; \
@@ -121,12 +124,14 @@ static ALWAYS_INLINE UINT NAME(log_body)(const NAME(tile) *in, const int per_ele
         MEMBER(m);
         EACH(i) {
             ELEMENT(i);
-            REAL u = x <= c ? x : c, a = u * NAME(neg_log2)(u > TINY ? u : TINY), b = NAME(complement_term)(u);
+            REAL u = x <= c ? x : c;
+            REAL a = u * NAME(neg_log2)(u > TINY ? u : TINY), b = NAME(complement_term)(u);
             REAL x_part = x <= c ? a : b, c_part = x <= c ? b : a, e = d * (REAL)LW_LOG2_E;
             /* one division for d/t_sum and d/c_sum */
             REAL t_sum = x + mean.mt[i], c_sum = c + mean.mc[i], both = t_sum * c_sum;
             REAL ratio = d / (both > TINY ? both : TINY);
-            /* of a label d is 0 or not much below its last digit, so that d/t_sum is not small; d/c_sum may be */
+            /* of a label d is 0 or not much below its last digit, so that d/t_sum is not small; d/c_sum
+             * may be */
             ja[i] += weight * x_part;
             au[i] += weight * c_part;
             je[i] += weight * NAME(kl_term)(x, e, ratio * c_sum, x_part, lt[i], pair);
@@ -144,8 +149,8 @@ static ALWAYS_INLINE UINT NAME(log_body)(const NAME(tile) *in, const int per_ele
     return seen;
 }
 
-/* Squared loss with few members, equally weighted: all of them in registers. TU is AU + EU, which is as accurate as
- * the product of the means as long as no more than FEW are added up. */
+/* Squared loss with few members, equally weighted: all of them in registers. TU is AU + EU, which is as
+ * accurate as the product of the means as long as no more than FEW are added up. */
 static ALWAYS_INLINE UINT NAME(squared_few)(const NAME(tile) *in, const int count, const NAME(parts) *out)
 {
     REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
@@ -250,9 +255,9 @@ static ALWAYS_INLINE UINT NAME(spherical_body)(const NAME(tile) *in, const int p
     return seen;
 }
 
-/* EU is the smaller of the mean regrets of acting and of not acting: exactly 0 when all members are on one side.
- * Which side a member is on is decided without rounding: by the smaller of x and c against its exact share of the
- * costs. */
+/* EU is the smaller of the mean regrets of acting and of not acting: exactly 0 when all members are on one
+ * side. Which side a member is on is decided without rounding: by the smaller of x and c against its exact
+ * share of the costs. */
 static ALWAYS_INLINE UINT NAME(cost_body)(const NAME(tile) *in, const int per_element, const int pair,
                                           const NAME(parts) *out)
 {

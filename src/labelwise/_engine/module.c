@@ -1,7 +1,7 @@
 /* The Python module _kernel: keywords and buffers become the jobs of kernel.h.
  *
- * Limited API, no NumPy headers. The work is done without the interpreter lock. Sizes are checked here, because a
- * wrong one would read beyond an array; what values mean is checked in Python. */
+ * Limited API, no NumPy headers. The work is done without the interpreter lock. Sizes are checked here,
+ * because a wrong one would read beyond an array; what values mean is checked in Python. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stddef.h>
@@ -56,8 +56,8 @@ static void convert(const Keyword *keyword, PyObject *value, Arguments *to)
     }
 }
 
-/* The arguments of a call; 0 with an exception set. Callers keep to the order of the table, so that each keyword is
- * found near the one before it. */
+/* The arguments of a call; 0 with an exception set. Callers keep to the order of the table, so that each
+ * keyword is found near the one before it. */
 static int parse_arguments(PyObject *const *values, Py_ssize_t positional, PyObject *names, Arguments *to)
 {
     memset(to, 0, sizeof *to);
@@ -113,21 +113,23 @@ static Py_buffer *acquire_buffer(Buffers *buffers, PyObject *object, int flags)
     return view;
 }
 
-/* A contiguous and aligned array of `count` numbers of `size` bytes, or any number of them if that is negative. */
+/* A contiguous and aligned array of `count` numbers of `size` bytes, or any number of them if that is
+ * negative. */
 static void *acquire_array(Buffers *buffers, PyObject *object, int64_t count, int64_t size, int writable)
 {
     const int flags = PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
     Py_buffer *view = acquire_buffer(buffers, object, flags);
     if (!view) return NULL;
-    if ((count < 0 || view->len == count * size) && (uintptr_t)view->buf % (uintptr_t)size == 0) return view->buf;
+    const int aligned = (uintptr_t)view->buf % (uintptr_t)size == 0;
+    if (aligned && (count < 0 || view->len == count * size)) return view->buf;
     refuse("an array of the kernel has the wrong size");
     return NULL;
 }
 
-/* The arrays of a tuple, `count` of them, of `length` numbers each; 0 with an exception set. A tuple that is not
- * given leaves all NULL. */
-static int acquire_arrays(Buffers *buffers, PyObject *tuple, int count, int64_t length, int64_t size, int writable,
-                          void **to)
+/* The arrays of a tuple, `count` of them, of `length` numbers each; 0 with an exception set. A tuple that
+ * is not given leaves all NULL. */
+static int acquire_arrays(Buffers *buffers, PyObject *tuple, int count, int64_t length, int64_t size,
+                          int writable, void **to)
 {
     if (!tuple) return 1;
     if (PyTuple_Size(tuple) != count) return refuse("arrays of the kernel are missing");
@@ -182,7 +184,8 @@ static int parse_probs(const Arguments *a, Buffers *buffers, lw_predictions *to)
     Py_buffer *view = acquire_buffer(buffers, a->probs, PyBUF_STRIDES);
     if (!view) return 0;
     const Py_ssize_t size = to->type == LW_HALF || to->type == LW_BFLOAT16 ? 2 : size_of(to->type);
-    if (view->ndim != 3 || view->itemsize != size) return refuse("the kernel takes a 3-D array of the stated type");
+    if (view->ndim != 3 || view->itemsize != size)
+        return refuse("the kernel takes a 3-D array of the stated type");
     to->data = view->buf;
     to->members = view->shape[0];
     to->instances = view->shape[1];
@@ -438,7 +441,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kernel", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kernel", .m_methods = methods};
 
 PyMODINIT_FUNC PyInit__kernel(void)
 {

@@ -93,9 +93,9 @@ static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes
 #endif
 }
 
-/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number were
- * infinite or NaN: those, and negative numbers, are larger than any number in range; only -0 needs a word of its
- * own. */
+/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number
+ * were infinite or NaN: those, and negative numbers, are larger than any number in range; only -0 needs a
+ * word of its own. */
 static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
 {
     union { REAL f; UINT i; } limit;
@@ -141,8 +141,8 @@ static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
     return !bad;
 }
 
-/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative; where
- * their sums are not looked at as well, also not larger than 1. */
+/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative;
+ * where their sums are not looked at as well, also not larger than 1. */
 static int NAME(may_be)(const REAL *x, int64_t n, const lw_checks *checks, UINT seen)
 {
     const int negative = (int)(seen >> (8 * sizeof(UINT) - 1));
@@ -150,8 +150,8 @@ static int NAME(may_be)(const REAL *x, int64_t n, const lw_checks *checks, UINT 
 }
 
 /* Whole rows of one member. */
-static lw_status NAME(check_rows)(const REAL *x, int64_t rows, int64_t classes, const lw_checks *checks, UINT seen,
-                                  REAL *sums)
+static lw_status NAME(check_rows)(const REAL *x, int64_t rows, int64_t classes, const lw_checks *checks,
+                                  UINT seen, REAL *sums)
 {
     if (!NAME(may_be)(x, rows * classes, checks, seen)) return LW_INVALID;
     if (!checks->sum_to_one) return LW_OK;

@@ -1,13 +1,14 @@
 /* One pool of threads for all jobs; included by kernel.c once.
  *
- * A call on 10,000 instances takes a fraction of a millisecond, which is as long as waking up a sleeping thread
- * and waiting until it is done. So the caller never waits for a worker to wake up:
- *   1. lw_share announces a task (lw_pool.task, and lw_pool.round goes up by one) and wakes the workers that sleep.
+ * A call on 10,000 instances takes a fraction of a millisecond, which is as long as waking up a sleeping
+ * thread and waiting until it is done. So the caller never waits for a worker to wake up:
+ *   1. lw_share announces a task (lw_pool.task, and lw_pool.round goes up) and wakes the workers that sleep.
  *   2. The caller works on it itself, piece by piece; whoever is there takes the next piece by counting up.
  *   3. When no piece is left it withdraws the task and waits for those workers that had begun a piece
- *      (lw_pool.active). A worker that wakes up too late finds no task: it counts itself in before it looks, so
- *      that the task, which lies on the caller's stack, is not gone.
- *   4. A worker that has finished spins for a moment before it sleeps: a series of short calls has it at hand.
+ *      (lw_pool.active). A worker that wakes up too late finds no task: it counts itself in before it
+ *      looks, so that the task, which lies on the caller's stack, is not gone.
+ *   4. A worker that has finished spins for a moment before it sleeps: a series of short calls has it at
+ *      hand.
  * One caller at a time has the workers (lw_pool.taken); others work alone. */
 
 #if !defined(LW_NO_THREADS) && defined(__GNUC__) && !defined(_WIN32) && !defined(__wasm__)
@@ -96,7 +97,8 @@ static void lw_wait_for_round_after(lw_worker *me, int64_t seen)
     }
     pthread_mutex_lock(&me->lock);
     __atomic_store_n(&me->asleep, 1, __ATOMIC_SEQ_CST);
-    /* a caller announces first and then looks for sleepers: it has seen this one, or its round is seen here */
+    /* a caller announces first and then looks for sleepers: it has seen this one, or its round is seen
+     * here */
     if (lw_current_round() != seen) __atomic_store_n(&me->asleep, 0, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&me->asleep, __ATOMIC_SEQ_CST)) pthread_cond_wait(&me->wake, &me->lock);
     pthread_mutex_unlock(&me->lock);
@@ -109,7 +111,8 @@ static void *lw_work(void *given)
     for (;;) {
         lw_wait_for_round_after(me, seen);
         seen = lw_current_round();
-        __atomic_fetch_add(&lw_pool.active, 1, __ATOMIC_SEQ_CST); /* before the look at the task: see 3 above */
+        /* before the look at the task: see 3 above */
+        __atomic_fetch_add(&lw_pool.active, 1, __ATOMIC_SEQ_CST);
         lw_task *task = __atomic_load_n(&lw_pool.task, __ATOMIC_SEQ_CST);
         if (task && me - lw_pool.workers < task->workers) lw_take_part(task);
         __atomic_fetch_sub(&lw_pool.active, 1, __ATOMIC_SEQ_CST);
