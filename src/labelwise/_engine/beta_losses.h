@@ -37,10 +37,10 @@ static void NAME(spherical_tile)(NAME(laws) *x)
         const double a = x->a[i], b = x->b[i];
         before[i] = 1;
         now[i] = (a - b) / (a + b + 2);
-        sum[i] = lw_chebyshev[0];
+        sum[i] = x->chebyshev[0];
     }
     for (int n = 1; n < 2 * LW_CHEBYSHEV_TERMS - 2; n += 2) {
-        const double c = lw_chebyshev[(n + 1) / 2];
+        const double c = x->chebyshev[(n + 1) / 2];
         EACH_OF(i, LAWS) {
             const double a = x->a[i], b = x->b[i], s = a + b + 2, two = 2 * (a - b);
             const double next = (two * now[i] - (s - n) * before[i]) / (s + n);
@@ -127,7 +127,7 @@ static void NAME(cost_tile)(NAME(laws) *x)
         x->total[i] = NAME(smaller)(n * (x->a[i] / all), p * (x->b[i] / all));
     }
     for (int j = 0; j < LW_GAUSS_POINTS; j++) {
-        const double node = lw_gauss_nodes[j], weight = lw_gauss_weights[j];
+        const double node = x->nodes[j], weight = x->weights[j];
         EACH_OF(i, LAWS) {
             const double e = NAME(exp)(length[i] * node), v = width[i] * (e - 1);
             const double small = NAME(exp)(-v), gap = NAME(exp_gap)(v, small);

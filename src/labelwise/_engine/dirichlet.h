@@ -11,6 +11,8 @@ typedef struct {
     double mean[LAWS], rest[LAWS], disagreement[LAWS], other[LAWS];
     double total[LAWS], aleatoric[LAWS], epistemic[LAWS];
     int sure[LAWS];
+    /* the tables of coefficients.h: seen as constants, they would make GCC unroll the wrong loops */
+    const double *nodes, *weights, *chebyshev;
 } NAME(laws);
 
 #include "beta_functions.h"
@@ -147,6 +149,9 @@ static lw_status NAME(dirichlet)(const void *given, int64_t from, int64_t to)
         free(space);
         return LW_NO_MEMORY;
     }
+    x->nodes = lw_gauss_nodes;
+    x->weights = lw_gauss_weights;
+    x->chebyshev = lw_chebyshev;
     for (int64_t first = from; first < to; first += group) {
         const int64_t rows = to - first < group ? to - first : group, count = rows * labels;
         double *a = space, *b = a + members * count, *rest = b + members * count;

@@ -112,8 +112,8 @@ def take_in(
         unit=unit_of(loss),
         fresh=not old,
     )
-    other = np.broadcast_to(np.zeros((), dtype), shape)  # only costs have it
-    return State(*total, *arrays, other), True
+    arrays.append(np.broadcast_to(np.zeros((), dtype), shape))  # `other`, which only costs have
+    return State(*total, *arrays), True
 
 
 def concluded(state: State, loss: Any) -> tuple[Three, Three]:
