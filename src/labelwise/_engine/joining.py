@@ -147,7 +147,7 @@ def of_members(probs: np.ndarray, loss: Any) -> tuple[Three, Three]:
 
 def _member(p: Array, w: Array, loss: Loss) -> State:
     """The state after one member alone."""
-    p = at_most_one(p)
+    p = 1 * at_most_one(p)  # a copy: the caller may use the memory for the next member
     zero = 0 * p
     c, rest = _two_sum(namespace(p).ones_like(p), -p)
     member = State(w, 0 * w, p, zero, c, rest, loss.entropy(p, c), zero, zero, zero)
