@@ -1,4 +1,4 @@
-"""The native kernels; everything else about the package is in pyproject.toml.
+"""The native kernel; everything else about the package is in pyproject.toml.
 
 Without a compiler the package installs all the same and computes with NumPy alone.
 LABELWISE_BUILD=strict makes a failed build an error.
@@ -13,28 +13,28 @@ from setuptools.command.bdist_wheel import bdist_wheel
 
 folder = "src/labelwise/_engine"
 flags = []
+link_flags = []
 if sys.platform != "win32":
-    flags = ["-O3", "-g0", "-std=c11", "-Wall", "-Wextra"]
+    flags = ["-O3", "-g0", "-std=c11", "-Wall", "-Wextra", "-pthread"]
     flags += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
     # These make minima and maxima single instructions; the kernel checks its input for NaN by bits.
     flags += ["-ffinite-math-only", "-fno-signed-zeros"]
+    link_flags = ["-pthread"]
 
-
-def kernel(name: str, source: str) -> Extension:
-    """A kernel for the limited API; without LABELWISE_BUILD=strict it may fail to build."""
-    return Extension(
-        f"labelwise._engine.{name}",
-        [f"{folder}/{source}"],
-        depends=sorted(map(str, Path(folder).glob("*.h"))),
-        define_macros=[("Py_LIMITED_API", "0x030B0000")],
-        py_limited_api=True,
-        extra_compile_args=flags,
-        optional=os.environ.get("LABELWISE_BUILD") != "strict",
-    )
+kernel = Extension(
+    "labelwise._engine._kernel",
+    [f"{folder}/module.c", f"{folder}/kernel.c"],
+    depends=sorted(map(str, Path(folder).glob("*.h"))),
+    define_macros=[("Py_LIMITED_API", "0x030B0000")],
+    py_limited_api=True,
+    extra_compile_args=flags,
+    extra_link_args=link_flags,
+    optional=os.environ.get("LABELWISE_BUILD") != "strict",
+)
 
 
 class Wheel(bdist_wheel):
-    """A wheel that is tagged by what was built: without the kernels it is pure Python."""
+    """A wheel that is tagged by what was built: without the kernel it is pure Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
         """The tag, asked for after the build."""
@@ -44,7 +44,7 @@ class Wheel(bdist_wheel):
 
 
 setup(
-    ext_modules=[kernel("_fused", "fused.c"), kernel("_dirichlet", "dirichlet.c")],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}, "build_ext": {"parallel": 2}},
+    ext_modules=[kernel],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
     cmdclass={"bdist_wheel": Wheel},
 )

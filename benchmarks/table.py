@@ -183,7 +183,7 @@ LOSSES = [
         "beta family (½, 2)",
         ensemble,
         decomposed(lw.BetaLoss(0.5, 2)),
-        each(60),
+        at_least(1),
         {"SciPy": lambda p: plain.beta(p, 0.5, 2)},
     ),
     Row(

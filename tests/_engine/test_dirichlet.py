@@ -12,7 +12,7 @@ import pytest
 
 import labelwise as lw
 from beta_oracle import OTHERS, betas
-from labelwise._engine import dirichlet
+from labelwise._engine import dirichlet, kernel
 from optional_libraries import optional
 
 COMPILED = {"zero_one": 1e-11, "cost": 1e-11, "lopsided cost": 1e-11, "spherical": 2e-13}
@@ -21,7 +21,7 @@ COMPILED = {"zero_one": 1e-11, "cost": 1e-11, "lopsided cost": 1e-11, "spherical
 """
 
 
-@pytest.mark.skipif(dirichlet.native is None, reason="the compiled code is not in use")
+@pytest.mark.skipif(kernel.native is None, reason="the compiled code is not in use")
 @pytest.mark.parametrize("name", COMPILED)
 def test_tails_of_the_compiled_losses(name: str) -> None:
     """Relative accuracy far out, where EU is as small as 1e-40 TU."""
@@ -55,11 +55,11 @@ LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss([1, 2, 0, 4], [
 def both_ways(q: Any, loss: Any, events: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
     ours = lw.decompose(q, loss, events=events)
     with monkeypatch.context() as patch:
-        patch.setattr(dirichlet, "native", None)
+        patch.setattr(kernel, "native", None)
         return ours, lw.decompose(q, loss, events=events)
 
 
-@pytest.mark.skipif(dirichlet.native is None, reason="the compiled code is not in use")
+@pytest.mark.skipif(kernel.native is None, reason="the compiled code is not in use")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -95,7 +95,7 @@ def test_compiled_and_general_path_agree(
             )
 
 
-@pytest.mark.skipif(dirichlet.native is None, reason="the compiled code is not in use")
+@pytest.mark.skipif(kernel.native is None, reason="the compiled code is not in use")
 @pytest.mark.parametrize("loss", ["log", "spherical", "zero_one"])
 def test_same_bits_for_any_number_of_threads_and_any_slice(
     loss: str, monkeypatch: pytest.MonkeyPatch
@@ -112,7 +112,7 @@ def test_same_bits_for_any_number_of_threads_and_any_slice(
                 np.testing.assert_array_equal(getattr(other, part), getattr(one, part)[rows])
 
 
-@pytest.mark.skipif(dirichlet.native is None, reason="the compiled code is not in use")
+@pytest.mark.skipif(kernel.native is None, reason="the compiled code is not in use")
 def test_epistemic_uncertainty_of_members_that_agree_is_their_own() -> None:
     alpha = np.array([[2.0, 3.0, 0.1]])
     for loss in LOSSES[:4]:
@@ -141,5 +141,5 @@ def test_tensors_in_main_memory_use_the_compiled_code_and_gradients_the_general_
         given = optional("jax.numpy").asarray(alpha)
     found = lw.decompose(lw.Dirichlet(given))
     assert type(found.epistemic) is type(given)
-    if dirichlet.native is not None:
+    if kernel.native is not None:
         np.testing.assert_array_equal(np.asarray(found.epistemic), ours.epistemic)

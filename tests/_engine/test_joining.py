@@ -14,7 +14,7 @@ LOSSES = [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.CostLoss(1, 4)]
 
 
 @pytest.mark.skipif(kernel.native is None, reason="the compiled code is not in use")
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=repr)
 def test_one_member_after_another(loss: lw.Loss) -> None:
     p = np.random.default_rng(0).dirichlet(np.ones(3), (5, 6))
     state, own = None, False
@@ -28,6 +28,17 @@ def test_one_member_after_another(loss: lw.Loss) -> None:
         ):
             np.testing.assert_allclose(found, getattr(u, name), rtol=1e-12, atol=1e-15)
             np.testing.assert_allclose(added, getattr(u.sum(), name), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("loss", LOSSES[2:], ids=repr)
+def test_other_losses_in_the_general_way(loss: lw.Loss) -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(3), (5, 6))
+    accumulator = lw.Accumulator(loss)
+    for i, member in enumerate(p):
+        accumulator.update(member, weight=1.0 + i)
+    found, u = accumulator.result(), lw.decompose(lw.Ensemble(p, weights=np.arange(1.0, 6)), loss)
+    for name in ("total", "aleatoric", "epistemic"):
+        np.testing.assert_allclose(getattr(found, name), getattr(u, name), rtol=1e-12, atol=1e-15)
 
 
 def test_other_losses_and_arrays_go_the_general_way() -> None:

@@ -23,6 +23,7 @@ from pairwise import pairwise
 from ways import KERNELS, WAYS, choose, use_kernel
 
 PARTS = ("total", "aleatoric", "epistemic")
+ENGINE = Path(__file__).parents[2] / "src" / "labelwise" / "_engine"
 
 
 def probs(
@@ -42,17 +43,15 @@ def kernel(request, monkeypatch):
     return request.param
 
 
-LOSSES = ["log", "squared", "spherical", "cost", "beta"]
+LOSSES = ["log", "squared", "spherical", "cost"]
 
 
 def everything(
     p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object
 ) -> list[np.ndarray]:
-    made = {"cost": lw.CostLoss(0.3, 9), "beta": lw.BetaLoss(0.5, 1)}.get(loss)
     labels = p.shape[-1] if options.get("events") is None else len(options["events"].offsets) // 2
-    result = _kernels.split(
-        loss, p, weights, costs=made and ensembles.loss_table(made, labels, p.dtype.name), **options
-    )
+    costs = ensembles.cost_table(lw.CostLoss(0.3, 9), labels, p.dtype.name)
+    result = _kernels.split(loss, p, weights, costs=costs if loss == "cost" else None, **options)
     return [*(result.labelwise or ()), *result.sums, *(result.joint or ())]
 
 
@@ -115,7 +114,7 @@ def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str, events
     assert np.array_equal(everything(backwards, loss, **asked)[0][::-1], plain[0])
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, "log of events", "beta of events"])
+@pytest.mark.parametrize("loss", [*LOSSES, "log of events"])
 @pytest.mark.parametrize(
     "shape", [(5, 1001, 10), (3, 40, 1000), (2, 3, 9000), (50, 77, 3), (1, 5, 2)]
 )
@@ -561,7 +560,7 @@ import importlib.util, sys
 import numpy as np
 from labelwise._engine import kernel as _kernels
 
-spec = importlib.util.spec_from_file_location("labelwise._engine._fused", sys.argv[1])
+spec = importlib.util.spec_from_file_location("labelwise._engine._kernel", sys.argv[1])
 _kernels.native = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(_kernels.native)
 
@@ -588,16 +587,60 @@ print("done")
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("gcc"), reason="needs gcc")
 def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
     """x86 reads such numbers all the same, so the kernel is compiled to stop at them."""
-    built = tmp_path / "_fused.so"
-    source = Path(__file__).parents[2] / "src" / "labelwise" / "_engine" / "fused.c"
+    built = tmp_path / "_kernel.so"
+    sources = [ENGINE / "module.c", ENGINE / "kernel.c"]
     checks = ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
     include = ["-I" + sysconfig.get_path("include"), "-DPy_LIMITED_API=0x030B0000"]
-    subprocess.run(
-        ["gcc", "-O0", "-std=c11", "-shared", "-fPIC", *checks, *include, source, "-o", built],
-        check=True,
-    )
+    options = ["-O0", "-std=c11", "-shared", "-fPIC", "-pthread", *checks, *include]
+    subprocess.run(["gcc", *options, *sources, "-lm", "-o", built], check=True)
     code = [sys.executable, "-c", UNALIGNED, str(built)]
     done = subprocess.run(
         code, capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": ""}
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
+def test_a_c_program_uses_the_kernel_without_python(tmp_path: Path) -> None:
+    """kernel.c is compiled with nothing but the C library, and gives the same numbers."""
+    program = tmp_path / "program"
+    sources = [Path(__file__).parent / "kernel_program.c", ENGINE / "kernel.c"]
+    options = ["-O0", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", "-DLW_ONE_LEVEL"]
+    subprocess.run(
+        ["cc", *options, f"-I{ENGINE}", *sources, "-lm", "-o", program],
+        check=True,
+        env={"PATH": os.environ["PATH"]},  # no CPATH by which Python.h might be found
+    )
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    ensemble_line, dirichlet_line, invalid = done.stdout.splitlines()
+
+    p = np.array([[[0.7, 0.2, 0.1]], [[0.5, 0.25, 0.25]]])
+    for line, q in ((ensemble_line, lw.Ensemble(p)), (dirichlet_line, lw.Dirichlet([[2.0, 3, 4]]))):
+        u = lw.decompose(q)
+        found = np.array(line.split(), float).reshape(3, 3)
+        np.testing.assert_allclose(found, [getattr(u, part)[0] for part in PARTS], rtol=1e-13)
+    assert invalid == "invalid"
+
+
+@pytest.mark.skipif(_kernels.native is None, reason="the native kernel is not in use")
+def test_the_native_kernel_refuses_what_does_not_fit() -> None:
+    p = probs()
+    given = {"level": _kernels.level(), "dtype": "d", "probs": p, "pieces": 1, "tolerance": 1e-6}
+    assert _kernels.native.check(**given, check=True, sum_to_one=True)
+    with pytest.raises(TypeError, match="no keyword 'tolerence'"):
+        _kernels.native.check(**given, tolerence=1)
+    with pytest.raises(TypeError, match="keywords only"):
+        _kernels.native.check(p)
+    with pytest.raises(ValueError, match="3-D array of the stated type"):
+        _kernels.native.check(**given | {"dtype": "f"})
+    with pytest.raises(ValueError, match="does not have this loss"):
+        _kernels.native.split(**given, loss="beta")
+    with pytest.raises(ValueError, match="wrong size"):
+        _kernels.native.split(**given, loss="log", sums=(np.empty(3),) * 3)
+    with pytest.raises(ValueError, match="missing"):
+        _kernels.native.split(**given, loss="cost")
+    bad = {"offsets": np.array([0, 1, 2]), "positions": np.array([0, 7])}
+    with pytest.raises(ValueError, match="events do not fit"):
+        _kernels.native.split(**given, loss="log", **bad)
+    with pytest.raises(ValueError, match="weights must fit"):
+        _kernels.native.split(**given, loss="log", weights=np.ones(3))

@@ -1,12 +1,13 @@
-/* Numbers of one floating-point type; included by fused_level.h once for each.
+/* Numbers of one floating-point type; included by type.h.
  *
- * No intermediate is subnormal where the result is not: some processors take 150 cycles for each of those, and the predictions of
- * confident networks are full of them. So small arguments are cut before they are squared: below CUT_SQUARE the square would be subnormal,
- * and results that are smaller than the smallest normal number may become 0. */
+ * No intermediate is subnormal where the result is not: some processors take 150 cycles for each of those,
+ * and the predictions of confident networks are full of them. So small arguments are cut before they are
+ * squared: below CUT_SQUARE the square would be subnormal, and results that are smaller than the smallest
+ * normal number may become 0. */
 
 #if HAS_VECTORS
-typedef REAL NAME(Vector) __attribute__((vector_size(16)));
-typedef UINT NAME(Bits) __attribute__((vector_size(16)));
+typedef REAL NAME(vector) __attribute__((vector_size(16)));
+typedef UINT NAME(bit_vector) __attribute__((vector_size(16)));
 #endif
 
 static ALWAYS_INLINE REAL NAME(clamp)(REAL x) { return x > 0 ? x : 0; }
@@ -25,8 +26,8 @@ static ALWAYS_INLINE UINT NAME(bits)(REAL x)
     return v.i;
 }
 
-/* x, or 0 unless `size` is above a limit. By the sign bit of their difference: where a compiler sees a choice between two numbers it
- * computes what follows, powers included, for both. */
+/* x, or 0 unless `size` is above a limit. By the sign bit of their difference: where a compiler sees a choice
+ * between two numbers it computes what follows, powers included, for both. */
 static ALWAYS_INLINE REAL NAME(keep)(REAL x, REAL size, REAL limit)
 {
     union { REAL f; UINT i; } v;
@@ -50,7 +51,8 @@ static ALWAYS_INLINE REAL NAME(neg_log2)(REAL x)
     union { REAL f; UINT i; } v, e;
     v.f = x;
     UINT bits = v.i + (ONE_BITS - ROOT_HALF_BITS);
-    e.i = (bits >> MANTISSA) | MAGIC_BITS; /* the exponent as the low bits of a large float: no integer conversion needed */
+    /* the exponent as the low bits of a large float: no integer conversion needed */
+    e.i = (bits >> MANTISSA) | MAGIC_BITS;
     REAL exponent = (REAL)(MAGIC + EXPONENT_BIAS) - e.f;
     v.i = (bits & MANTISSA_MASK) + ROOT_HALF_BITS; /* mantissa in [sqrt(1/2), sqrt(2)) */
     REAL r = v.f - 1;
@@ -70,11 +72,14 @@ static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
     return u * COMPLEMENT_POLYNOMIAL(v, v2, v4);
 }
 
-/* x log2(x/m) - e with e = (x - m) log2(e) and s = (x - m) / (x + m); x_part = -x log2 x and log_m = -log2 m are known already. `small`:
- * s may be so small that its square is subnormal. */
+/* x log2(x/m) - e with e = (x - m) log2(e) and s = (x - m) / (x + m); x_part = -x log2 x and log_m =
+ * -log2 m are known already. `small`: s may be so small that its square is subnormal. */
 static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL x_part, REAL log_m, const int small)
 {
-    REAL v = small ? NAME(cut)(s) : s, z = v * v, y = z > CUT_POWERS ? z : CUT_POWERS, close = e * v * (1 + (z + v) * ARTANH_POLYNOMIAL(y));
+    REAL v = small ? NAME(cut)(s) : s;
+    REAL z = v * v;
+    REAL y = z > CUT_POWERS ? z : CUT_POWERS;
+    REAL close = e * v * (1 + (z + v) * ARTANH_POLYNOMIAL(y));
     REAL far = x * log_m - x_part - e;
     return z < (REAL)(1.0 / 9) ? close : far;
 }

@@ -15,8 +15,7 @@ import numpy as np
 
 from .._arrays import Array, dtype_name
 from ..events import Events
-from ..losses import BetaLoss, CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
-from ..losses.beta import TABULATED, series
+from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
 from .blocks import in_blocks, with_values
 from .compute import Computed
@@ -29,14 +28,13 @@ NAMES: dict[type[Loss], str] = {
     SphericalLoss: "spherical",
     CostLoss: "cost",
     ZeroOneLoss: "cost",
-    BetaLoss: "beta",
 }
 MAX_TILE = 1 << 24  # predictions of a tile (members x classes x 256) for which events are summed
 
 
 def kernel_name(loss: Any) -> str | None:
     """What the kernel calls this loss; ``None`` if it is not there or does not have it."""
-    if kernel.native is None or (type(loss) is BetaLoss and max(loss.a, loss.b) > TABULATED):
+    if kernel.native is None:
         return None
     return NAMES.get(type(loss))
 
@@ -48,14 +46,10 @@ def unit_of(loss: Any) -> float:
     return 1.0
 
 
-def loss_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
-    """What the kernel must know of a loss beside its name: costs and decision edges, or a
-    series.
-    """
+def cost_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
+    """The costs and decision edges that the kernel must know beside the name of a cost loss."""
     if isinstance(loss, CostLoss):
         return loss.table(n_labels, dtype)
-    if isinstance(loss, BetaLoss):
-        return series(loss.a, loss.b)
     return None
 
 
@@ -79,11 +73,11 @@ def split_ensemble(
     """
     if events is not None and not q.exclusive:
         return None
-    differentiable = labelwise and events is None and type(loss) is not BetaLoss
     name = kernel_name(loss)
+    differentiable = labelwise and events is None
     values, weights = q.stored, q.weights
     if type(values) is not np.ndarray:
-        if name is not None and differentiable and _needs_gradient(q):
+        if name in kernel.GRADIENT_LOSSES and differentiable and _needs_gradient(q):
             return Computed(_with_gradient(q, loss, n_jobs))
         if differentiable and type(loss) in NAMES and _is_traced(q):
             from . import jax_traced
@@ -130,12 +124,12 @@ def _in_kernel(
     """All from one pass of the kernel over the predictions ``view`` (M, N, K)."""
     if weights is not None and weights.ndim > 1:
         weights = weights.reshape(view.shape[:2])
-    n_labels, lists, table = view.shape[-1], None, None
+    n_labels, lists, costs = view.shape[-1], None, None
     if events is not None:
         n_labels = len(events.names)
         lists = event_lists(events, view.shape[-1], q.class_names)
-    if name in ("cost", "beta"):
-        table = loss_table(loss, n_labels, dtype_name(q.stored))
+    if name == "cost":
+        costs = cost_table(loss, n_labels, dtype_name(q.stored))
     result = kernel.split(
         name,
         view,
@@ -143,7 +137,7 @@ def _in_kernel(
         unit=unit_of(loss),
         labelwise=labelwise,
         threads=n_jobs,
-        costs=table,
+        costs=costs,
         events=lists,
     )
     if q.stored is view:  # of NumPy with one axis of instances: nothing to give back its shape
@@ -168,7 +162,7 @@ def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
     m, *batch, k = t.shape
     # without a copy where the classes lie apart
     view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)
-    costs = loss_table(loss, k, dtype_name(t))
+    costs = cost_table(loss, k, dtype_name(t))
     # one thread: between these short calls the others would spin, on cores that have better to do
     result = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1)
     return tuple([_unflatten(part, tuple(batch)) for part in result.labelwise or ()])
@@ -207,9 +201,5 @@ def _with_gradient(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...]:
             return by_equations(probs)
         return computed.parts
 
-    options = {
-        "loss": NAMES[type(loss)],
-        "unit": unit_of(loss),
-        "costs": loss_table(loss, q.n_classes, dtype_name(q.stored)),
-    }
+    options = {"loss": NAMES[type(loss)], "unit": unit_of(loss)}
     return differentiable(q.stored, by_kernel, by_equations, q.weights, options)

@@ -18,41 +18,10 @@ import jax.numpy as jnp
 
 from .._arrays import at_most_one, smallest
 from ..losses import CostLoss, LogLoss, Loss, SquaredLoss
+from ..losses._coefficients import COMPLEMENT_DOUBLE, COMPLEMENT_SINGLE, LOG2_E
 from ..losses._special import _artanh_tail
 
 MAX_MEMBERS = 64  # more would make programs that take long to compile
-_LOG2_E = 1.4426950408889634
-# −(1−u) log2(1−u) / u for 0 ≤ u ≤ ½, lowest degree first; as in coefficients.h
-_COMPLEMENT_SINGLE = (
-    1.442695058,
-    -0.7213519345,
-    -0.2402668689,
-    -0.123048087,
-    -0.05111214647,
-    -0.1302995731,
-    0.1329016302,
-    -0.1768384059,
-)
-_COMPLEMENT_DOUBLE = (
-    1.4426950408889634,
-    -0.7213475204445788,
-    -0.2404491734606502,
-    -0.1202245885078152,
-    -0.07213467329206602,
-    -0.04809196271221857,
-    -0.034311966930066856,
-    -0.02623225638591751,
-    -0.015843416561429503,
-    -0.04361495782878616,
-    0.12234711614953646,
-    -0.5100952099865179,
-    1.3664888762436063,
-    -2.8068465767561115,
-    4.084002854438767,
-    -4.087277460859075,
-    2.5027648023785756,
-    -0.7340841347562411,
-)
 
 
 def applies(q: Any) -> bool:
@@ -122,14 +91,14 @@ def _parts(p: Any, weights: Any, loss: Loss) -> tuple[Any, ...]:
 
 def _complement_term(u: Any) -> Any:
     """−(1−u) log2(1−u) for 0 ≤ u ≤ ½."""
-    coefficients = _COMPLEMENT_SINGLE if u.dtype == jnp.float32 else _COMPLEMENT_DOUBLE
+    coefficients = COMPLEMENT_SINGLE if u.dtype == jnp.float32 else COMPLEMENT_DOUBLE
     return u * reduce(lambda value, k: value * u + k, reversed(coefficients[:-1]), coefficients[-1])
 
 
 def _terms(x: Any, c: Any) -> tuple[Any, Any]:
     """−x log2 x and −c log2 c with c = 1 − x."""
     u = jnp.minimum(x, c)
-    a, b = -_LOG2_E * u * jnp.log(jnp.maximum(u, smallest(u)[0])), _complement_term(u)
+    a, b = -LOG2_E * u * jnp.log(jnp.maximum(u, smallest(u)[0])), _complement_term(u)
     return jnp.where(x <= c, a, b), jnp.where(x <= c, b, a)
 
 
@@ -138,7 +107,7 @@ def _logs(x: Any, c: Any) -> tuple[Any, Any]:
     tiny, half_eps = smallest(x)
     log_x = jnp.log(jnp.where(x > 0, x, tiny))
     log_c = jnp.log(jnp.where(c > 0, c, half_eps))
-    return -_LOG2_E * log_x, -_LOG2_E * log_c
+    return -LOG2_E * log_x, -LOG2_E * log_c
 
 
 def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
@@ -147,7 +116,7 @@ def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
 
     def step(sums: tuple[Any, ...], member: tuple[Any, ...]) -> tuple[tuple[Any, ...], None]:
         x, d, w = member
-        c, e = 1 - x, d * _LOG2_E
+        c, e = 1 - x, d * LOG2_E
         x_part, c_part = _terms(x, c)
         upper = _kl_term(x, e, d / jnp.maximum(x + t, smallest(p)[0]), x_part, log_t)
         lower = _kl_term(c, -e, -d / (c + tc), c_part, log_tc)
@@ -199,7 +168,7 @@ def _log_ratio(whole: Any, d: Any, far: Any) -> Any:
     s = d / jnp.where(whole > 0, whole, 1)
     near = jnp.abs(s) < 1 / 3
     s = jnp.where(near, s, 0)
-    return jnp.where(near, 2 * _LOG2_E * s * (1 + s * s * _artanh_tail(s * s)), far)
+    return jnp.where(near, 2 * LOG2_E * s * (1 + s * s * _artanh_tail(s * s)), far)
 
 
 def _slopes_of(loss: Any) -> Slopes:

@@ -11,7 +11,7 @@ The deviations from the new mean are −βδ and αδ, so nothing is subtracted:
 0 where members agree. The mean is a pair of numbers whose sum has twice the digits: members that
 differ in their last digits only are told apart. Only shares are multiplied with, never weights, so
 that these may be as large or small as they like. The same rule is written in C for arrays in main
-memory and the losses of the kernel (``join.h``).
+memory, and log and squared loss (``join.h``).
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ import numpy as np
 from .._arrays import Array, at_most_one, namespace
 from ..losses import CostLoss, Loss
 from . import kernel
-from .ensembles import NAMES, kernel_name, loss_table, unit_of
+from .ensembles import NAMES, cost_table, kernel_name, unit_of
 from .host import back, on_host
 
+KERNEL_ARRAYS = 7
+"""How many arrays of a state after its weight the kernel has: all but ``other``."""
 Three = tuple[Array, ...]
 Pair = tuple[Array, Array]
 """A number as the unevaluated sum of two: the first is the rounded value, the second what rounding
@@ -60,7 +62,7 @@ def in_main_memory(loss: Loss, *arrays: Array) -> list[np.ndarray] | None:
     """The arrays as the kernel sees them, or ``None`` if it does not have the loss or cannot see
     one of them.
     """
-    if kernel_name(loss) in (None, "beta"):
+    if kernel_name(loss) not in kernel.GRADIENT_LOSSES:
         return None
     values = []
     for x in arrays:
@@ -87,7 +89,7 @@ def take_in(
             return new, False
         return _join(State(*(back(x, given[0]) for x in state)), new, loss), False
 
-    dtype, shape, n = np.result_type(*values), given[0].shape, _n_arrays(loss)
+    dtype, shape, n = np.result_type(*values), given[0].shape, KERNEL_ARRAYS
     new_weight, added, old = values[:2], values[2 : 2 + len(given)], values[2 + len(given) :]
     if old:
         old_weight = old[:2]
@@ -108,11 +110,10 @@ def take_in(
         arrays,
         [np.ascontiguousarray(x, dtype) for x in added[:n]],
         unit=unit_of(loss),
-        costs=loss_table(loss, shape[-1], dtype.name),
         fresh=not old,
     )
-    unused = [np.broadcast_to(np.zeros((), dtype), shape)] * (8 - n)
-    return State(*total, *arrays, *unused), True
+    arrays.append(np.broadcast_to(np.zeros((), dtype), shape))  # `other`, which only costs have
+    return State(*total, *arrays), True
 
 
 def concluded(state: State, loss: Any) -> tuple[Three, Three]:
@@ -125,11 +126,10 @@ def concluded(state: State, loss: Any) -> tuple[Three, Three]:
         if isinstance(loss, CostLoss):
             spread = xp.minimum(spread, state.other)
         return (loss.entropy(state.mean, state.complement), state.entropy, spread), ()
-    arrays = [np.ascontiguousarray(x) for x in values[2 : 2 + _n_arrays(loss)]]
+    arrays = [np.ascontiguousarray(x) for x in values[2 : 2 + KERNEL_ARRAYS]]
     parts = tuple(np.empty_like(arrays[0]) for _ in range(3))
     sums = tuple(np.empty(arrays[0].shape[:-1], arrays[0].dtype) for _ in range(3))
-    costs = loss_table(loss, arrays[0].shape[-1], arrays[0].dtype.name)
-    kernel.join(NAMES[type(loss)], None, parts, arrays, unit=unit_of(loss), costs=costs, sums=sums)
+    kernel.join(NAMES[type(loss)], None, parts, arrays, unit=unit_of(loss), sums=sums)
     return parts, sums
 
 
@@ -138,21 +138,16 @@ def of_members(probs: np.ndarray, loss: Any) -> tuple[Three, Three]:
     side.
     """
     m, *batch, k = probs.shape
-    costs = loss_table(loss, k, probs.dtype.name)
+    costs = cost_table(loss, k, probs.dtype.name)
     rows = probs.reshape(m, -1, k)
     split = kernel.split(NAMES[type(loss)], rows, unit=unit_of(loss), costs=costs)
     parts = tuple([x.reshape(*batch, k) for x in split.labelwise or ()])
     return parts, tuple([x.reshape(batch) for x in split.sums])
 
 
-def _n_arrays(loss: Any) -> int:
-    """How many arrays of a state there are in the kernel: the eighth only for costs."""
-    return 8 if isinstance(loss, CostLoss) else 7
-
-
 def _member(p: Array, w: Array, loss: Loss) -> State:
     """The state after one member alone."""
-    p = at_most_one(p)
+    p = 1 * at_most_one(p)  # a copy: the caller may use the memory for the next member
     zero = 0 * p
     c, rest = _two_sum(namespace(p).ones_like(p), -p)
     member = State(w, 0 * w, p, zero, c, rest, loss.entropy(p, c), zero, zero, zero)

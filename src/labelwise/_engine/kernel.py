@@ -20,7 +20,7 @@ import numpy as np
 def _load() -> tuple[Any, str | None]:
     """The compiled kernel, or ``None`` where it could not be built or loaded, and why."""
     try:
-        return importlib.import_module("labelwise._engine._fused"), None
+        return importlib.import_module("labelwise._engine._kernel"), None
     except ModuleNotFoundError:
         return None, (
             "it was not compiled with this installation; `LABELWISE_BUILD=strict pip install "
@@ -57,18 +57,11 @@ SEVERAL = {
     "squared": 1 << 18,
     "spherical": 1 << 16,
     "cost": 1 << 17,
-    "beta": 1 << 13,
     "check": 1 << 18,
 }
 PIECE = 1 << 16  # predictions that are checked at once without the kernel
-_LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
+GRADIENT_LOSSES = ("log", "squared")  # of `slopes` and `join`; others are left to the equations
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_KINDS: dict[str, tuple[int, np.dtype[Any]]] = {
-    "d": (0, _DOUBLE),
-    "f": (0, _SINGLE),
-    "e": (1, _SINGLE),
-}
-_NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -155,15 +148,17 @@ def split(
     events: EventLists | None = None,
 ) -> Result:
     """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared",
-    "spherical", "cost" or "beta" loss.
+    "spherical" or "cost" loss.
 
     ``weights`` are (M,) or (M, N) and sum to 1 over the members. ``costs`` (4, K) are those of
-    false positives and negatives, and the edges of the decision; of a beta loss, its `series`. With
-    ``events`` the results are (N, E).
+    false positives and negatives, and the edges of the decision. With ``events`` the results are
+    (N, E).
     """
     _, n, k = probs.shape
-    kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
-    labels, by_label = k, class_major
+    plan = _plan(probs, SEVERAL[loss], threads)
+    dtype = plan.dtype
+    offsets, positions, conditional = events or (None, None, False)
+    labels, by_label = k, plan.class_major  # results have the labels apart, too
     if events is not None:
         labels, by_label = len(events.offsets) // 2, True
     parts: Three | None = None
@@ -174,28 +169,27 @@ def split(
     joint: Three | None = None
     if loss == "log":
         joint = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
-    heaviest = 0
     if weights is not None:
-        weights, heaviest = _prepared(weights, dtype)
+        weights = _prepared(weights, dtype)
     if costs is not None:
-        costs = np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
+        costs = np.ascontiguousarray(costs, dtype)
     native.split(
-        _level,
-        _LOSSES[loss],
-        dtype is _DOUBLE,
-        kind,
-        probs,
-        weights,
-        heaviest,
-        unit,
-        class_major,
-        -1.0,  # no check of the values in this pass
-        False,
-        (parts or _NONE) + sums + (joint or _NONE),
-        pieces,
-        count - 1,
-        costs,
-        *(events or (None, None, False)),
+        level=_level,
+        loss=loss,
+        dtype=plan.stored,
+        probs=probs,
+        weights=weights,
+        unit=unit,
+        costs=costs,
+        offsets=offsets,
+        positions=positions,
+        conditional=conditional,
+        class_major=plan.class_major,
+        labelwise=parts,
+        sums=sums,
+        joint=joint,
+        pieces=plan.pieces,
+        workers=plan.threads - 1,
     )
     if parts is not None and by_label:
         parts = (parts[0].T, parts[1].T, parts[2].T)
@@ -206,14 +200,11 @@ def split(
     return Result(parts, sums, joint)
 
 
-def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, int]:
-    """Weights (M,) or (M, N) as the kernel reads them, and the member with the largest, where it is
-    the same for all instances.
-    """
+def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Weights (M,) or (M, N) as the kernel reads them."""
     if weights.ndim == 2:
-        return weights.astype(dtype, copy=False), 0
-    weights = np.require(weights, dtype, ["C", "A"])
-    return weights, int(np.argmax(weights))
+        return weights.astype(dtype, copy=False)
+    return np.require(weights, dtype, ["C", "A"])
 
 
 def slopes(
@@ -223,32 +214,25 @@ def slopes(
     given: Three,
     *,
     unit: float = 1.0,
-    costs: np.ndarray | None = None,
 ) -> np.ndarray:
     """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
-    uncertainty (N, K).
+    uncertainty (N, K), under one of the `GRADIENT_LOSSES`.
     """
-    _, dtype, _, count, pieces = _plan(probs, SEVERAL["log"], None)
-    heaviest = 0
+    plan = _plan(probs, SEVERAL["log"], None)
     if weights is not None:
-        weights, heaviest = _prepared(weights, dtype)
-    if costs is not None:
-        costs = np.ascontiguousarray(costs, dtype)
-    above = tuple([np.ascontiguousarray(x, dtype) for x in given])
-    result = np.empty(probs.shape, dtype)
+        weights = _prepared(weights, plan.dtype)
+    result = np.empty(probs.shape, plan.dtype)
     native.slopes(
-        _level,
-        _LOSSES[loss],
-        dtype is _DOUBLE,
-        probs,
-        weights,
-        heaviest,
-        unit,
-        costs,
-        above,
-        result,
-        pieces,
-        count - 1,
+        level=_level,
+        loss=loss,
+        dtype=plan.stored,
+        probs=probs,
+        weights=weights,
+        unit=unit,
+        given=tuple([np.ascontiguousarray(x, plan.dtype) for x in given]),
+        result=result,
+        pieces=plan.pieces,
+        workers=plan.threads - 1,
     )
     return result
 
@@ -260,12 +244,11 @@ def join(
     given: Sequence[np.ndarray],
     *,
     unit: float,
-    costs: np.ndarray | None,
     sums: Sequence[np.ndarray] = (),
     fresh: bool = False,
 ) -> None:
-    """A state of the Accumulator (eight arrays (..., K), the last only for costs, changed in place)
-    takes in another, or a member.
+    """A state of the Accumulator (seven arrays (..., K), changed in place) takes in another, or a
+    member, under one of the `GRADIENT_LOSSES`.
 
     ``shares`` (2, N), or (2, 1) if they are the same for all instances, are those of the weight.
     Without them ``state`` are TU, AU and EU, which are computed from the state ``given``, and
@@ -274,29 +257,21 @@ def join(
     first = given[0]
     k = first.shape[-1]
     n = first.size // k
-    _, dtype, _, count, pieces = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
-    if costs is not None:
-        costs = np.ascontiguousarray(costs, dtype)
-    arrays = (*given, *(None,) * (8 - len(given)))
-    own: tuple[Any, ...] = tuple(state)
-    if shares is not None:
-        own += (None,) * (8 - len(state))
-    native.join(
-        _level,
-        _LOSSES[loss],
-        dtype is _DOUBLE,
-        n,
-        k,
-        unit,
-        costs,
-        shares,
-        fresh,
-        own,
-        tuple(sums),
-        arrays,
-        pieces,
-        count - 1,
-    )
+    plan = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
+    options = {
+        "level": _level,
+        "loss": loss,
+        "dtype": plan.stored,
+        "instances": n,
+        "classes": k,
+        "unit": unit,
+        "pieces": plan.pieces,
+        "workers": plan.threads - 1,
+    }
+    if shares is None:
+        native.conclude(state=tuple(given), labelwise=tuple(state), sums=tuple(sums), **options)
+    else:
+        native.join(shares=shares, fresh=fresh, state=tuple(state), given=tuple(given), **options)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
@@ -353,43 +328,56 @@ def check(
     """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
     of 1 over K.
     """
-    kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL["check"], threads)
-    is_double = dtype is _DOUBLE
-    faults = native.check(
-        _level, is_double, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1
+    plan = _plan(probs, SEVERAL["check"], threads)
+    valid: bool = native.check(
+        level=_level,
+        dtype=plan.stored,
+        probs=probs,
+        class_major=plan.class_major,
+        check=True,
+        sum_to_one=sum_to_one,
+        tolerance=tolerance,
+        pieces=plan.pieces,
+        workers=plan.threads - 1,
     )
-    return bool(faults == 0)
+    return valid
 
 
-def _plan(
-    probs: np.ndarray, several: int, threads: int | None
-) -> tuple[int, np.dtype[Any], bool, int, int]:
-    """How predictions (M, N, K) are worked on.
+class _Plan(NamedTuple):
+    """How predictions (M, N, K) are worked on."""
 
-    How they are stored (0: as they are computed, 1: half, 2: bfloat16); the type to compute in;
-    whether instances lie side by side and classes apart (members x classes x pixels); how many
-    threads; and into how many pieces the work is cut, so that no thread waits long for another.
-    """
-    kind, dtype = _KINDS.get(probs.dtype.char, (2, _SINGLE))
+    stored: str
+    """How they are stored: a character of NumPy's; "H" are the bits of bfloat16."""
+    dtype: np.dtype[Any]
+    """The type to compute in."""
+    class_major: bool
+    """Whether instances lie side by side and classes apart (members x classes x pixels)."""
+    threads: int
+    pieces: int
+    """Into how many the work is cut, so that no thread waits long for another."""
+
+
+def _plan(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
+    stored = probs.dtype.char
     class_major = (
         probs.strides[1] == probs.itemsize
         and probs.strides[2] != probs.itemsize
         and probs.shape[1] > 1
     )
-    size = probs.size
-    count = pieces = 1
-    if size >= several:
-        count = min(thread_count(threads), 2 * size // several)
-    if count > 1:
-        pieces = min(probs.shape[1], max(2 * count, min(8 * count, size >> 18)))
-    return kind, dtype, class_major, count, pieces
+    dtype = _DOUBLE if stored == "d" else _SINGLE
+    if probs.size < several:
+        return _Plan(stored, dtype, class_major, 1, 1)
+    count, pieces = share(probs.size, probs.shape[1], several, threads)
+    return _Plan(stored, dtype, class_major, count, pieces)
 
 
-def _after_fork() -> None:
-    """Threads do not survive a fork."""
-    if native is not None:
-        native.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+def share(size: int, instances: int, several: int, threads: int | None) -> tuple[int, int]:
+    """How many threads share work on ``size`` numbers, of which ``several`` make two of them pay,
+    and into how many pieces it is cut.
+    """
+    if size < several:
+        return 1, 1
+    count = min(thread_count(threads), 2 * size // several)
+    if count == 1:
+        return 1, 1
+    return count, min(instances, max(2 * count, min(8 * count, size >> 18)))

@@ -1,13 +1,17 @@
-/* How an array of predictions is cut into tiles: a function for each layout; included by fused_level.h once for each type.
+/* How an array of predictions is cut into tiles: a function for each layout; included by type.h.
  *
- * Whole rows (all classes of an instance side by side), several at a time; very wide rows, a part of one at a time; and planes (the
- * instances of a class side by side), which also serve sums over classes: events. */
+ * Whole rows (all classes of an instance side by side), several at a time; very wide rows, a part of one at a
+ * time; and planes (the instances of a class side by side), which also serve sums over classes: events. */
 
 /* Copy n elements, stride bytes apart, into the arithmetic type. */
-static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, enum kind kind, REAL *restrict to)
+static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, lw_type type,
+                         REAL *restrict to)
 {
-    if (kind == NATIVE && stride == (int64_t)sizeof(REAL)) { memcpy(to, from, (size_t)n * sizeof(REAL)); return; }
-    if (kind == NATIVE) {
+    if (!lw_is_half(type) && stride == (int64_t)sizeof(REAL)) {
+        memcpy(to, from, (size_t)n * sizeof(REAL));
+        return;
+    }
+    if (!lw_is_half(type)) {
         for (int64_t i = 0; i < n; i++) memcpy(&to[i], from + i * stride, sizeof(REAL));
         return;
     }
@@ -15,9 +19,9 @@ static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, e
         uint16_t h;
         memcpy(&h, from + i * stride, 2);
         union { float f; uint32_t i; } v;
-        if (kind == BFLOAT16) {
+        if (type == LW_BFLOAT16) {
             v.i = (uint32_t)h << 16;
-        } else { /* half precision: shift the exponent into place by a multiplication, which is exact for subnormals too */
+        } else { /* shift the exponent into place by a multiplication, which is exact for subnormals too */
             v.i = (uint32_t)(h & 0x7fff) << 13;
             v.f *= 5.192296858534828e33f; /* 2^112 */
             v.i |= (uint32_t)(h & 0x8000) << 16;
@@ -27,119 +31,141 @@ static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, e
 }
 
 /* Copy `len` predictions of a block of instances from the e0-th on, in runs of classes. */
-static void NAME(gather_rows)(const Job *job, const char *base, int64_t e0, int64_t len, REAL *to)
+static void NAME(gather_rows)(const lw_predictions *x, const char *base, int64_t e0, int64_t len, REAL *to)
 {
-    for (int64_t e = e0, end = e0 + len; e < end;) {
-        const int64_t k = e % job->classes, left = job->classes - k, run = left < end - e ? left : end - e;
-        NAME(gather)(base + (e / job->classes) * job->stride_n + k * job->stride_k, job->stride_k, run, job->kind, to);
+    const int64_t end = e0 + len;
+    for (int64_t e = e0; e < end;) {
+        const int64_t k = e % x->classes, left = x->classes - k;
+        const int64_t run = left < end - e ? left : end - e;
+        const char *from = base + (e / x->classes) * x->stride_n + k * x->stride_k;
+        NAME(gather)(from, x->stride_k, run, x->type, to);
         e += run;
         to += run;
     }
 }
 
-/* Values in [0, 1] and sums of 1 up to a tolerance, for an instance range. */
-static int NAME(check)(const Job *job, int64_t start, int64_t stop)
+/* Whether numbers can be read where they are. */
+static int NAME(is_aligned)(const lw_predictions *x)
 {
-    const int64_t classes = job->classes;
-    const int64_t block = job->class_major ? BLOCK : (classes >= BLOCK ? 1 : BLOCK / classes);
-    const int rowwise = !job->class_major;
-    const int contiguous = job->kind == NATIVE && job->aligned && rowwise && job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes;
-    REAL *space = malloc(((size_t)block * (rowwise ? (size_t)classes : 1) + (size_t)block) * sizeof(REAL));
-    if (!space) return NO_MEMORY;
-    REAL *sums = space + block * (rowwise ? classes : 1);
-    int status = 0;
-    for (int64_t m = 0; m < job->members && !status; m++) {
+    const uintptr_t strides = (uintptr_t)x->stride_m | (uintptr_t)x->stride_n | (uintptr_t)x->stride_k;
+    return !lw_is_half(x->type) && ((uintptr_t)x->data | strides) % sizeof(REAL) == 0;
+}
+
+/* Whether rows lie side by side, and can be read where they are. */
+static int NAME(has_plain_rows)(const lw_predictions *x)
+{
+    const int contiguous = x->stride_k == (int64_t)sizeof(REAL) && x->stride_n == x->stride_k * x->classes;
+    return contiguous && NAME(is_aligned)(x);
+}
+
+/* Check rows of one member, in `space` for copies and `sums`. */
+static lw_status NAME(check_block_of_rows)(const lw_check_job *job, const char *base, int64_t rows,
+                                           REAL *space, REAL *sums)
+{
+    const lw_predictions *p = &job->probs;
+    const REAL *x = (const REAL *)base;
+    if (!NAME(has_plain_rows)(p)) {
+        NAME(gather_rows)(p, base, 0, rows * p->classes, space);
+        x = space;
+    }
+    return NAME(check_rows)(x, rows, p->classes, &job->checks, NAME(all_bits)(x, rows * p->classes), sums);
+}
+
+/* Check planes of one member. */
+static lw_status NAME(check_block_of_planes)(const lw_check_job *job, const char *base, int64_t rows,
+                                             REAL *space, REAL *sums)
+{
+    const lw_predictions *p = &job->probs;
+    for (int64_t i = 0; i < rows; i++) sums[i] = 0;
+    for (int64_t k = 0; k < p->classes; k++) {
+        NAME(gather)(base + k * p->stride_k, p->stride_n, rows, p->type, space);
+        if (!NAME(may_be)(space, rows, &job->checks, NAME(all_bits)(space, rows))) return LW_INVALID;
+        NAME(add_to)(sums, space, rows);
+    }
+    const int sums_fit = !job->checks.sum_to_one || NAME(near_one)(sums, rows, (REAL)job->checks.tolerance);
+    return sums_fit ? LW_OK : LW_INVALID;
+}
+
+/* Values in [0, 1] and sums of 1 up to a tolerance, for an instance range. */
+static lw_status NAME(check)(const void *given, int64_t start, int64_t stop)
+{
+    const lw_check_job *job = given;
+    const lw_predictions *p = &job->probs;
+    const int64_t block = job->class_major ? BLOCK : (p->classes >= BLOCK ? 1 : BLOCK / p->classes);
+    const int64_t room = job->class_major ? block : block * p->classes;
+    REAL *space = malloc((size_t)(room + block) * sizeof(REAL)), *sums = space + room;
+    if (!space) return LW_NO_MEMORY;
+    lw_status status = LW_OK;
+    for (int64_t m = 0; m < p->members && !status; m++)
         for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
             const int64_t rows = stop - n0 < block ? stop - n0 : block;
-            const char *base = job->probs + m * job->stride_m + n0 * job->stride_n;
-            if (rowwise) {
-                const REAL *x = (const REAL *)base;
-                if (!contiguous) {
-                    for (int64_t i = 0; i < rows; i++) NAME(gather)(base + i * job->stride_n, job->stride_k, classes, job->kind, space + i * classes);
-                    x = space;
-                }
-                status = NAME(check_rows)(x, rows, job, NAME(all_bits)(x, rows * classes), sums);
-            } else {
-                for (int64_t i = 0; i < rows; i++) sums[i] = 0;
-                for (int64_t k = 0; k < classes; k++) {
-                    NAME(gather)(base + k * job->stride_k, job->stride_n, rows, job->kind, space);
-                    if (!NAME(may_be)(space, rows, job, NAME(all_bits)(space, rows))) status = INVALID;
-                    NAME(add_to)(sums, space, rows);
-                }
-                if (!status && job->sum_to_one && !NAME(near_one)(sums, rows, (REAL)job->tolerance)) status = INVALID;
-            }
+            const char *base = p->data + m * p->stride_m + n0 * p->stride_n;
+            if (job->class_major) status = NAME(check_block_of_planes)(job, base, rows, space, sums);
+            else status = NAME(check_block_of_rows)(job, base, rows, space, sums);
         }
-    }
     free(space);
     return status;
 }
 
-/* The memory that one thread works in. */
+/* What reads the members' predictions and weights of a tile, and the memory for those that must be copied. */
 typedef struct {
-    void *block;
-    const REAL **p, **c; /* the members' predictions in a tile, and those of the complements of events */
-    const REAL **planes; /* events: all classes of all members */
-    REAL *copies, *copies_c, *all; /* for those that cannot be read where they are */
-    REAL *weights, *reference, *reference_c, *costs[4], *results[6], *sums[6], *check, *members;
-    double *totals;
-} NAME(Work);
+    const lw_predictions *probs;
+    const lw_weights *weights;
+    int plain_rows, aligned;
+    int64_t heaviest;    /* member, where it is the same for all instances */
+    const REAL **p, **c; /* the predictions of a tile, and those of the complements of events */
+    REAL *copies, *copies_c, *tile_weights, *reference, *reference_c;
+} NAME(reader);
 
-/* How far the costs reach: they are repeated for the rows of a block. */
-static int64_t NAME(cost_length)(const Job *job, int64_t rows)
+static int NAME(prepare_reader)(NAME(reader) *r, const lw_predictions *probs, const lw_weights *weights)
 {
-    if (job->loss != COST) return 0;
-    return job->class_major || job->events ? TILE : TILE + rows * job->classes;
+    const size_t members = (size_t)probs->members;
+    char *memory = malloc(2 * members * sizeof(REAL *) + (3 * members + 2) * TILE * sizeof(REAL));
+    r->p = (const REAL **)memory;
+    if (!memory) return 0;
+    r->c = r->p + members;
+    r->copies = (REAL *)(r->c + members);
+    r->copies_c = r->copies + members * TILE;
+    r->tile_weights = r->copies_c + members * TILE;
+    r->reference = r->tile_weights + members * TILE;
+    r->reference_c = r->reference + TILE;
+    r->probs = probs;
+    r->weights = weights;
+    r->plain_rows = NAME(has_plain_rows)(probs);
+    r->aligned = NAME(is_aligned)(probs);
+    r->heaviest = 0;
+    const REAL *w = weights->per_instance ? NULL : (const REAL *)weights->data;
+    for (int64_t m = 1; w && m < probs->members; m++)
+        if (w[m] > w[r->heaviest]) r->heaviest = m;
+    return 1;
 }
 
-/* Memory for `count` instances: no more than a small job needs. */
-static int NAME(prepare)(const Job *job, NAME(Work) *w, int64_t count)
+static void NAME(free_reader)(NAME(reader) *r)
 {
-    const int64_t m = job->members, k = job->classes, planes = job->class_major || job->events;
-    const int64_t block = planes ? TILE : rows_at_once(k), rows = planes || count > block ? block : count, costs = NAME(cost_length)(job, rows);
-    const int64_t room = (planes ? 0 : k >= BLOCK || rows * k >= BLOCK ? BLOCK : rows * k) + TILE;
-    const size_t every = job->events ? (size_t)(m * k) : 0;
-    const size_t pointers = 2 * (size_t)m + every, totals = 6 + (size_t)m;
-    const size_t numbers = (size_t)(6 * room + 7 * rows + (4 * m + 2) * TILE + 4 * costs) + every * TILE;
-    char *memory = malloc(pointers * sizeof(REAL *) + totals * sizeof(double) + numbers * sizeof(REAL));
-    w->block = memory;
-    if (!memory) return NO_MEMORY;
-    w->totals = (double *)memory;
-    w->p = (const REAL **)(w->totals + totals);
-    w->c = w->p + m;
-    w->planes = w->c + m;
-    REAL *next = (REAL *)(w->planes + every);
-#define TAKE(count) (next += (count), next - (count))
-    for (int j = 0; j < 6; j++) { w->results[j] = TAKE(room); w->sums[j] = TAKE(rows); }
-    w->check = TAKE(rows);
-    w->copies = TAKE(m * TILE);
-    w->copies_c = TAKE(m * TILE);
-    w->weights = TAKE(m * TILE);
-    w->members = TAKE(m * TILE);
-    w->reference = TAKE(TILE);
-    w->reference_c = TAKE(TILE);
-    for (int j = 0; j < 4; j++) w->costs[j] = TAKE(costs);
-    w->all = TAKE((int64_t)every * TILE);
-#undef TAKE
-    for (int j = 0; j < 4 && costs && !planes; j++)
-        for (int64_t i = 0; i < costs; i += k) memcpy(w->costs[j] + i, (const REAL *)job->costs + j * k, (size_t)(costs - i < k ? costs - i : k) * sizeof(REAL));
-    return 0;
+    free((void *)r->p);
 }
 
-/* The weights of a tile's elements, of which `width` belong to an instance, member after member; those beyond its end as for the first. */
-static void NAME(gather_weights)(const Job *job, int64_t n0, int64_t e0, int64_t len, int64_t width, REAL *to)
+/* The weights of a tile's elements, of which `width` belong to an instance, member after member; those
+ * beyond its end as for the first. */
+static void NAME(gather_weights)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len, int64_t width)
 {
-    for (int64_t m = 0; m < job->members; m++)
+    const lw_weights *w = r->weights;
+    for (int64_t m = 0; m < r->probs->members; m++)
         for (int64_t i = 0; i < TILE; i++) {
             const int64_t n = n0 + (e0 + (i < len ? i : 0)) / width;
-            memcpy(&to[m * TILE + i], job->weights + m * job->weight_stride_m + n * job->weight_stride_n, sizeof(REAL));
+            memcpy(&r->tile_weights[m * TILE + i], w->data + m * w->stride_m + n * w->stride_n, sizeof(REAL));
         }
 }
 
 /* For each element of a tile the prediction of the member with the largest weight. */
-static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t members, REAL *restrict reference)
+static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t members,
+                              REAL *restrict reference)
 {
     REAL heaviest[TILE];
-    for (int i = 0; i < TILE; i++) { heaviest[i] = weights[i]; reference[i] = p[0][i]; }
+    for (int i = 0; i < TILE; i++) {
+        heaviest[i] = weights[i];
+        reference[i] = p[0][i];
+    }
     for (int64_t m = 1; m < members; m++)
         for (int i = 0; i < TILE; i++) {
             const int more = weights[m * TILE + i] > heaviest[i];
@@ -148,147 +174,252 @@ static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t
         }
 }
 
-/* One tile, from the members' predictions w->p (and w->c, if `pair`). Its results go to `place` in the outputs and, where they are not
- * wanted or do not fill a whole tile, to `own`; `target` says where they are. */
-static UINT NAME(compute_tile)(const Job *job, NAME(Work) *w, int64_t n0, int64_t e0, int64_t len, int64_t width, int pair, int64_t place, int64_t own, REAL **target)
+/* The tile that the losses see, from the predictions that have been loaded: elements e0 ... e0 + len of the
+ * instances from n0 on. `pair`: complements have been loaded as well. */
+static NAME(tile) NAME(loaded_tile)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len, int64_t width,
+                                    int pair)
 {
-    for (int j = 0; j < 6; j++) target[j] = j < 3 && len == TILE && job->out[j] ? (REAL *)job->out[j] + place : w->results[j] + own;
-    NAME(Tile) in;
+    NAME(tile) in;
     memset(&in, 0, sizeof in);
-    in.members = job->members;
-    in.p = w->p;
-    in.c = pair ? w->c : NULL;
-    in.unit = (REAL)job->unit;
-    in.beta = job->beta;
-    for (int j = 0; j < 4; j++) in.cost[j] = w->costs[j] + (width > 1 ? e0 : 0);
-    if (job->element_weights) {
-        NAME(gather_weights)(job, n0, e0, len, width, w->weights);
-        NAME(of_heaviest)(w->weights, w->p, job->members, w->reference);
-        if (pair) NAME(of_heaviest)(w->weights, w->c, job->members, w->reference_c);
-        in.element_weights = w->weights;
-        in.reference = w->reference;
-        in.reference_c = w->reference_c;
+    in.members = r->probs->members;
+    in.p = r->p;
+    in.c = pair ? r->c : NULL;
+    if (r->weights->per_instance) {
+        NAME(gather_weights)(r, n0, e0, len, width);
+        NAME(of_heaviest)(r->tile_weights, r->p, in.members, r->reference);
+        if (pair) NAME(of_heaviest)(r->tile_weights, r->c, in.members, r->reference_c);
+        in.element_weights = r->tile_weights;
+        in.reference = r->reference;
+        in.reference_c = r->reference_c;
     } else {
-        in.weights = (const REAL *)job->weights;
-        in.reference = w->p[job->heaviest];
-        in.reference_c = pair ? w->c[job->heaviest] : NULL;
+        in.weights = (const REAL *)r->weights->data;
+        in.reference = r->p[r->heaviest];
+        in.reference_c = pair ? r->c[r->heaviest] : NULL;
     }
-    const NAME(Parts) out = {target[0], target[1], target[2], target[3], target[4], target[5]};
-    const UINT seen = NAME(tile)(job->loss, &in, &out);
-    for (int j = 0; j < 3; j++)
-        if (job->out[j] && len < TILE) memcpy((REAL *)job->out[j] + place, target[j], (size_t)len * sizeof(REAL));
-    return seen;
+    return in;
 }
 
-/* Whether rows can be read where they are. */
-static int NAME(in_place)(const Job *job)
+/* Load a tile of the rows from n0 on: the elements from e0 on, of all members. */
+static void NAME(load_rows)(NAME(reader) *r, int64_t n0, int64_t e0, int64_t len)
 {
-    return job->kind == NATIVE && job->aligned && job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * job->classes;
-}
-
-/* A tile of the rows from n0 on: the elements from e0 on, of all members. */
-static void NAME(load_rows)(const Job *job, NAME(Work) *w, int64_t n0, int64_t e0, int64_t len)
-{
-    const int direct = NAME(in_place)(job) && e0 + TILE <= (job->instances - n0) * job->classes; /* a tile may read on into later rows */
-    const char *base = job->probs + n0 * job->stride_n;
-    for (int64_t m = 0; m < job->members; m++, base += job->stride_m) {
-        REAL *copy = w->copies + m * TILE;
-        w->p[m] = direct ? (const REAL *)base + e0 : copy;
+    const lw_predictions *x = r->probs;
+    /* a tile may read on into later rows */
+    const int direct = r->plain_rows && e0 + TILE <= (x->instances - n0) * x->classes;
+    const char *base = x->data + n0 * x->stride_n;
+    for (int64_t m = 0; m < x->members; m++, base += x->stride_m) {
+        REAL *copy = r->copies + m * TILE;
+        r->p[m] = direct ? (const REAL *)base + e0 : copy;
         if (direct) continue;
-        NAME(gather_rows)(job, base, e0, len, copy);
+        NAME(gather_rows)(x, base, e0, len, copy);
         for (int64_t i = len; i < TILE; i++) copy[i] = (REAL)0.5;
     }
 }
 
-/* The results j of a block or row, where they are. */
-static const REAL *NAME(found)(const Job *job, const NAME(Work) *w, int j, int64_t place)
+/* Class k of member m for TILE instances from n0 on: where it lies, or a copy. */
+static const REAL *NAME(plane)(const NAME(reader) *r, int64_t m, int64_t k, int64_t n0, int64_t len,
+                               REAL *copy)
 {
-    return j < 3 && job->out[j] ? (const REAL *)job->out[j] + place : w->results[j];
+    const lw_predictions *x = r->probs;
+    const char *base = x->data + m * x->stride_m + n0 * x->stride_n + k * x->stride_k;
+    if (r->aligned && x->stride_n == (int64_t)sizeof(REAL) && len == TILE) return (const REAL *)base;
+    NAME(gather)(base, x->stride_n, len, x->type, copy);
+    for (int64_t i = len; i < TILE; i++) copy[i] = (REAL)0.5;
+    return copy;
 }
 
-static void NAME(store_sums)(const Job *job, const NAME(Work) *w, int64_t n0, int64_t rows)
+/* A split: how many results there are, and the memory that one thread works in. */
+typedef struct {
+    const lw_split_job *job;
+    NAME(reader) reader;
+    int64_t labels;
+    int results;  /* 6 with the joint measures, which only log loss has */
+    int added_up; /* the sum of TU is that of AU and EU: cheaper under squared loss */
+    int wants_sums;
+    REAL *costs[4], *partial[6], *sums[6];
+    REAL *check_sums;    /* of rows, or of planes of each member */
+    const REAL **planes; /* events: all classes of all members, and copies of them */
+    REAL *plane_copies;
+    double *totals; /* of wide rows: of the results and of each member */
+    void *memory;
+} NAME(work);
+
+/* Memory for `count` instances: no more than a small job needs. */
+static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t count)
 {
-    for (int64_t i = 0; job->added && i < rows; i++) w->sums[0][i] = w->sums[1][i] + w->sums[2][i];
-    for (int j = 0; j < job->results; j++)
-        if (job->out[3 + j]) memcpy((REAL *)job->out[3 + j] + n0, w->sums[j], (size_t)rows * sizeof(REAL));
+    const int64_t m = job->probs.members, k = job->probs.classes;
+    const int events = job->events.offsets != NULL, by_planes = job->class_major || events;
+    const int64_t block = by_planes ? TILE : lw_rows_at_once(k);
+    const int64_t rows = by_planes || count > block ? block : count;
+    int64_t room = TILE; /* of each result */
+    if (!by_planes) room += k >= BLOCK || rows * k >= BLOCK ? BLOCK : rows * k;
+    int64_t costs = 0; /* they are repeated for the rows of a block */
+    if (job->loss == LW_COST) costs = by_planes ? TILE : TILE + rows * k;
+    const int64_t check_sums = by_planes ? m * TILE : rows;
+    const int64_t planes = events ? m * k : 0;
+
+    const size_t pointers = (size_t)planes * sizeof(REAL *), totals = (size_t)(6 + m) * sizeof(double);
+    const int64_t count_of_numbers = 6 * (room + rows) + check_sums + 4 * costs + planes * TILE;
+    const size_t numbers = (size_t)count_of_numbers * sizeof(REAL);
+    if (!NAME(prepare_reader)(&w->reader, &job->probs, &job->weights)) return LW_NO_MEMORY;
+    char *memory = malloc(totals + pointers + numbers);
+    if (!memory) {
+        NAME(free_reader)(&w->reader);
+        return LW_NO_MEMORY;
+    }
+    w->job = job;
+    w->memory = memory;
+    w->labels = lw_label_count(&job->events, k);
+    w->results = job->loss == LW_LOG ? 6 : 3;
+    w->added_up = job->loss == LW_SQUARED;
+    w->wants_sums = 0;
+    for (int j = 0; j < 3; j++) w->wants_sums |= job->sums[j] || job->joint[j];
+
+    w->totals = (double *)memory;
+    w->planes = (const REAL **)(memory + totals);
+    REAL *next = (REAL *)(memory + totals + pointers);
+#define TAKE(count) (next += (count), next - (count))
+    for (int j = 0; j < 6; j++) {
+        w->partial[j] = TAKE(room);
+        w->sums[j] = TAKE(rows);
+    }
+    w->check_sums = TAKE(check_sums);
+    for (int j = 0; j < 4; j++) w->costs[j] = TAKE(costs);
+    w->plane_copies = next;
+#undef TAKE
+    for (int j = 0; j < 4 && costs && !by_planes; j++)
+        for (int64_t i = 0; i < costs; i += k) {
+            const int64_t length = costs - i < k ? costs - i : k;
+            memcpy(w->costs[j] + i, (const REAL *)job->costs + j * k, (size_t)length * sizeof(REAL));
+        }
+    return LW_OK;
 }
 
-static int NAME(split_rows)(const Job *job, NAME(Work) *w, int64_t start, int64_t stop)
+/* Where a tile lies: elements e0 ... e0 + len of the instances from n0 on, `width` of each instance; its
+ * results go to `place` in the outputs and, where they are not wanted or do not fill a whole tile, to
+ * `own`. */
+typedef struct { int64_t n0, e0, len, width, place, own; } NAME(spot);
+
+/* One tile, from the predictions that have been loaded; `target` says where its results are. */
+static UINT NAME(compute_tile)(NAME(work) *w, NAME(spot) at, int pair, REAL **target)
 {
-    const int64_t classes = job->classes, block = rows_at_once(classes);
-    const int check = job->check && NAME(in_place)(job);
+    void *const *labelwise = w->job->labelwise;
+    for (int j = 0; j < 6; j++) {
+        target[j] = w->partial[j] + at.own;
+        if (j < 3 && at.len == TILE && labelwise[j]) target[j] = (REAL *)labelwise[j] + at.place;
+    }
+    NAME(tile) in = NAME(loaded_tile)(&w->reader, at.n0, at.e0, at.len, at.width, pair);
+    in.unit = (REAL)w->job->unit;
+    for (int j = 0; j < 4; j++) in.cost[j] = w->costs[j] + (at.width > 1 ? at.e0 : 0);
+    const NAME(parts) out = {target[0], target[1], target[2], target[3], target[4], target[5]};
+    const UINT seen = NAME(split_tile)(w->job->loss, &in, &out);
+    for (int j = 0; j < 3; j++)
+        if (labelwise[j] && at.len < TILE)
+            memcpy((REAL *)labelwise[j] + at.place, target[j], (size_t)at.len * sizeof(REAL));
+    return seen;
+}
+
+/* The results j of a block or row that begins at `place`, where they are. */
+static const REAL *NAME(results_of)(const NAME(work) *w, int j, int64_t place)
+{
+    return j < 3 && w->job->labelwise[j] ? (const REAL *)w->job->labelwise[j] + place : w->partial[j];
+}
+
+static void NAME(store_sums)(const NAME(work) *w, int64_t n0, int64_t rows)
+{
+    if (w->added_up)
+        for (int64_t i = 0; i < rows; i++) w->sums[0][i] = w->sums[1][i] + w->sums[2][i];
+    for (int j = 0; j < w->results; j++) {
+        REAL *to = j < 3 ? w->job->sums[j] : w->job->joint[j - 3];
+        if (to) memcpy(to + n0, w->sums[j], (size_t)rows * sizeof(REAL));
+    }
+}
+
+/* Member m's row n, which can be read where it is. */
+static const REAL *NAME(plain_row)(const lw_predictions *x, int64_t m, int64_t n)
+{
+    return (const REAL *)(x->data + m * x->stride_m + n * x->stride_n);
+}
+
+/* Checks that could not be made in the pass that computes. */
+static lw_status NAME(check_apart)(const lw_split_job *job, int64_t start, int64_t stop)
+{
+    const lw_check_job check = {job->probs, job->checks, job->class_major};
+    return NAME(check)(&check, start, stop);
+}
+
+static lw_status NAME(split_rows)(NAME(work) *w, int64_t start, int64_t stop)
+{
+    const lw_split_job *job = w->job;
+    const int64_t classes = job->probs.classes, block = lw_rows_at_once(classes);
+    const int check_here = job->checks.wanted && w->reader.plain_rows;
     REAL *target[6];
     for (int64_t n0 = start; n0 < stop; n0 += block) {
         const int64_t rows = stop - n0 < block ? stop - n0 : block, length = rows * classes;
         UINT seen = 0;
         for (int64_t e0 = 0; e0 < length; e0 += TILE) {
             const int64_t len = length - e0 < TILE ? length - e0 : TILE;
-            NAME(load_rows)(job, w, n0, e0, len);
-            seen |= NAME(compute_tile)(job, w, n0, e0, len, classes, 0, n0 * classes + e0, e0, target);
+            const NAME(spot) at = {n0, e0, len, classes, n0 * classes + e0, e0};
+            NAME(load_rows)(&w->reader, n0, e0, len);
+            seen |= NAME(compute_tile)(w, at, 0, target);
         }
-        for (int j = job->added; job->totals && j < job->results; j++) NAME(row_sums)(NAME(found)(job, w, j, n0 * classes), rows, classes, w->sums[j]);
-        NAME(store_sums)(job, w, n0, rows);
-        for (int64_t m = 0; check && m < job->members; m++) {
-            const REAL *x = (const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n);
-            if (NAME(check_rows)(x, rows, job, seen, w->check)) return INVALID;
+        for (int j = w->added_up; w->wants_sums && j < w->results; j++)
+            NAME(row_sums)(NAME(results_of)(w, j, n0 * classes), rows, classes, w->sums[j]);
+        NAME(store_sums)(w, n0, rows);
+        for (int64_t m = 0; check_here && m < job->probs.members; m++) {
+            const REAL *x = NAME(plain_row)(&job->probs, m, n0);
+            if (NAME(check_rows)(x, rows, classes, &job->checks, seen, w->check_sums)) return LW_INVALID;
         }
     }
-    return job->check && !check ? NAME(check)(job, start, stop) : 0;
+    return job->checks.wanted && !check_here ? NAME(check_apart)(job, start, stop) : LW_OK;
 }
 
 /* Rows of more than BLOCK classes: sums and checks of a part are done while it is in the cache. */
-static int NAME(split_wide)(const Job *job, NAME(Work) *w, int64_t start, int64_t stop)
+static lw_status NAME(split_wide)(NAME(work) *w, int64_t start, int64_t stop)
 {
-    const int64_t classes = job->classes;
-    const int check = job->check && NAME(in_place)(job);
+    const lw_split_job *job = w->job;
+    const int64_t classes = job->probs.classes, members = job->probs.members;
+    const int check_here = job->checks.wanted && w->reader.plain_rows;
+    double *member_totals = w->totals + 6;
     REAL *target[6];
     for (int64_t n0 = start; n0 < stop; n0++) {
-        for (int64_t j = 0; j < 6 + job->members; j++) w->totals[j] = 0;
+        for (int64_t j = 0; j < 6 + members; j++) w->totals[j] = 0;
         for (int64_t from = 0; from < classes; from += BLOCK) {
             const int64_t n = classes - from < BLOCK ? classes - from : BLOCK;
             UINT seen = 0;
             for (int64_t e = 0; e < n; e += TILE) {
                 const int64_t len = n - e < TILE ? n - e : TILE;
-                NAME(load_rows)(job, w, n0, from + e, len);
-                seen |= NAME(compute_tile)(job, w, n0, from + e, len, classes, 0, n0 * classes + from + e, e, target);
+                const NAME(spot) at = {n0, from + e, len, classes, n0 * classes + from + e, e};
+                NAME(load_rows)(&w->reader, n0, from + e, len);
+                seen |= NAME(compute_tile)(w, at, 0, target);
             }
-            for (int j = job->added; job->totals && j < job->results; j++)
-                w->totals[j] = NAME(add_row)(NAME(found)(job, w, j, n0 * classes + from), n, w->totals[j]);
-            for (int64_t m = 0; check && m < job->members; m++) {
-                const REAL *x = (const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n) + from;
-                if (!NAME(may_be)(x, n, job, seen)) return INVALID;
-                if (job->sum_to_one) w->totals[6 + m] = NAME(add_row)(x, n, w->totals[6 + m]);
+            for (int j = w->added_up; w->wants_sums && j < w->results; j++)
+                w->totals[j] = NAME(add_row)(NAME(results_of)(w, j, n0 * classes + from), n, w->totals[j]);
+            for (int64_t m = 0; check_here && m < members; m++) {
+                const REAL *x = NAME(plain_row)(&job->probs, m, n0) + from;
+                if (!NAME(may_be)(x, n, &job->checks, seen)) return LW_INVALID;
+                if (job->checks.sum_to_one) member_totals[m] = NAME(add_row)(x, n, member_totals[m]);
             }
         }
-        for (int j = 0; j < job->results; j++) w->sums[j][0] = (REAL)w->totals[j];
-        NAME(store_sums)(job, w, n0, 1);
-        for (int64_t m = 0; check && job->sum_to_one && m < job->members; m++) {
-            const REAL sum = (REAL)w->totals[6 + m];
-            if (!NAME(near_one)(&sum, 1, (REAL)job->tolerance)) return INVALID;
+        for (int j = 0; j < w->results; j++) w->sums[j][0] = (REAL)w->totals[j];
+        NAME(store_sums)(w, n0, 1);
+        for (int64_t m = 0; check_here && job->checks.sum_to_one && m < members; m++) {
+            const REAL sum = (REAL)member_totals[m];
+            if (!NAME(near_one)(&sum, 1, (REAL)job->checks.tolerance)) return LW_INVALID;
         }
     }
-    return job->check && !check ? NAME(check)(job, start, stop) : 0;
+    return job->checks.wanted && !check_here ? NAME(check_apart)(job, start, stop) : LW_OK;
 }
 
-/* Class k of member m for TILE instances from n0 on: where it lies, or a copy. */
-static const REAL *NAME(plane)(const Job *job, int64_t m, int64_t k, int64_t n0, int64_t len, REAL *copy)
+/* Whether a plane of member m may be probabilities; it is added to the sums that are checked. */
+static int NAME(check_plane)(NAME(work) *w, const REAL *x, int64_t m, int64_t len, UINT seen)
 {
-    const char *base = job->probs + m * job->stride_m + n0 * job->stride_n + k * job->stride_k;
-    if (job->kind == NATIVE && job->aligned && job->stride_n == (int64_t)sizeof(REAL) && len == TILE) return (const REAL *)base;
-    NAME(gather)(base, job->stride_n, len, job->kind, copy);
-    for (int64_t i = len; i < TILE; i++) copy[i] = (REAL)0.5;
-    return copy;
+    NAME(add_to)(w->check_sums + m * TILE, x, len);
+    return NAME(may_be)(x, len, &w->job->checks, seen);
 }
 
-/* Add a plane of member m to the sums that are checked: 0 or INVALID. */
-static int NAME(check_plane)(const Job *job, NAME(Work) *w, const REAL *x, int64_t m, int64_t len, UINT seen)
-{
-    NAME(add_to)(w->members + m * TILE, x, len);
-    return NAME(may_be)(x, len, job, seen) ? 0 : INVALID;
-}
-
-/* sum of the planes whose positions are given */
-static void NAME(add_planes)(const REAL *const *planes, int64_t members, const int64_t *positions, int64_t count, REAL *restrict to)
+/* The sum of the planes whose positions are given. */
+static void NAME(add_planes)(const REAL *const *planes, int64_t members, const int64_t *positions,
+                             int64_t count, REAL *restrict to)
 {
     EACH(i) to[i] = 0;
     for (int64_t j = 0; j < count; j++) {
@@ -297,63 +428,78 @@ static void NAME(add_planes)(const REAL *const *planes, int64_t members, const i
     }
 }
 
-/* The probability of an event and of its complement for every member: sums of classes; given others, their shares. */
-static void NAME(load_event)(const Job *job, NAME(Work) *w, int64_t event)
+/* Load the probability of an event and of its complement for every member: sums of classes, or their
+ * shares. */
+static void NAME(load_event)(NAME(work) *w, int64_t event)
 {
-    const int64_t *at = job->offsets + 2 * event;
-    for (int64_t m = 0; m < job->members; m++) {
-        REAL *restrict t = w->copies + m * TILE, *restrict c = w->copies_c + m * TILE;
-        NAME(add_planes)(w->planes + m, job->members, job->positions + at[0], at[1] - at[0], t);
-        NAME(add_planes)(w->planes + m, job->members, job->positions + at[1], at[2] - at[1], c);
-        if (job->given)
+    const lw_events *events = &w->job->events;
+    const int64_t *at = events->offsets + 2 * event, members = w->job->probs.members;
+    for (int64_t m = 0; m < members; m++) {
+        REAL *restrict t = w->reader.copies + m * TILE, *restrict c = w->reader.copies_c + m * TILE;
+        NAME(add_planes)(w->planes + m, members, events->positions + at[0], at[1] - at[0], t);
+        NAME(add_planes)(w->planes + m, members, events->positions + at[1], at[2] - at[1], c);
+        if (events->conditional)
             EACH(i) {
                 REAL whole = t[i] + c[i], scale = whole > 0 ? whole : 1;
                 t[i] = whole > 0 ? t[i] / scale : (REAL)0.5;
                 c[i] = whole > 0 ? c[i] / scale : (REAL)0.5;
             }
-        w->p[m] = t;
-        w->c[m] = c;
+        w->reader.p[m] = t;
+        w->reader.c[m] = c;
     }
 }
 
-static int NAME(split_planes)(const Job *job, NAME(Work) *w, int64_t start, int64_t stop)
+static lw_status NAME(split_planes)(NAME(work) *w, int64_t start, int64_t stop)
 {
-    const int64_t members = job->members;
+    const lw_split_job *job = w->job;
+    const lw_checks *checks = &job->checks;
+    const int64_t members = job->probs.members, classes = job->probs.classes;
+    const int events = job->events.offsets != NULL;
     REAL *target[6];
-    int status = 0;
-    for (int64_t n0 = start; n0 < stop && !status; n0 += TILE) {
+    int fit = 1; /* the values, as far as they have been checked */
+    for (int64_t n0 = start; n0 < stop && fit; n0 += TILE) {
         const int64_t len = stop - n0 < TILE ? stop - n0 : TILE;
         for (int j = 0; j < 6; j++) memset(w->sums[j], 0, TILE * sizeof(REAL));
-        memset(w->members, 0, (size_t)members * TILE * sizeof(REAL));
-        for (int64_t k = 0; job->events && k < job->classes; k++)
-            for (int64_t m = 0; m < members; m++) {
-                const REAL *x = w->planes[k * members + m] = NAME(plane)(job, m, k, n0, len, w->all + (k * members + m) * TILE);
-                if (job->check) status |= NAME(check_plane)(job, w, x, m, len, NAME(all_bits)(x, len));
-            }
-        for (int64_t label = 0; label < job->labels; label++) {
-            if (job->events) NAME(load_event)(job, w, label);
-            else for (int64_t m = 0; m < members; m++) w->p[m] = NAME(plane)(job, m, label, n0, len, w->copies + m * TILE);
-            for (int j = 0; j < 4 && job->loss == COST; j++)
-                for (int i = 0; i < TILE; i++) w->costs[j][i] = ((const REAL *)job->costs)[j * job->labels + label];
-            const UINT seen = NAME(compute_tile)(job, w, n0, 0, len, 1, job->events, label * job->instances + n0, 0, target);
-            for (int j = job->added; job->totals && j < job->results; j++) NAME(add_to)(w->sums[j], target[j], len);
-            for (int64_t m = 0; job->check && !job->events && m < members; m++) status |= NAME(check_plane)(job, w, w->p[m], m, len, seen);
+        memset(w->check_sums, 0, (size_t)members * TILE * sizeof(REAL));
+        for (int64_t i = 0; events && i < classes * members; i++) {
+            const int64_t k = i / members, m = i % members;
+            const REAL *x = NAME(plane)(&w->reader, m, k, n0, len, w->plane_copies + i * TILE);
+            w->planes[i] = x;
+            if (checks->wanted) fit &= NAME(check_plane)(w, x, m, len, NAME(all_bits)(x, len));
         }
-        NAME(store_sums)(job, w, n0, len);
-        for (int64_t m = 0; job->check && job->sum_to_one && m < members; m++)
-            if (!NAME(near_one)(w->members + m * TILE, len, (REAL)job->tolerance)) status = INVALID;
+        for (int64_t label = 0; label < w->labels; label++) {
+            if (events) NAME(load_event)(w, label);
+            for (int64_t m = 0; !events && m < members; m++)
+                w->reader.p[m] = NAME(plane)(&w->reader, m, label, n0, len, w->reader.copies + m * TILE);
+            for (int j = 0; j < 4 && job->loss == LW_COST; j++) {
+                const REAL cost = ((const REAL *)job->costs)[j * w->labels + label];
+                for (int i = 0; i < TILE; i++) w->costs[j][i] = cost;
+            }
+            const NAME(spot) at = {n0, 0, len, 1, label * job->probs.instances + n0, 0};
+            const UINT seen = NAME(compute_tile)(w, at, events, target);
+            for (int j = w->added_up; w->wants_sums && j < w->results; j++)
+                NAME(add_to)(w->sums[j], target[j], len);
+            for (int64_t m = 0; checks->wanted && !events && m < members; m++)
+                fit &= NAME(check_plane)(w, w->reader.p[m], m, len, seen);
+        }
+        NAME(store_sums)(w, n0, len);
+        for (int64_t m = 0; checks->wanted && checks->sum_to_one && m < members; m++)
+            fit &= NAME(near_one)(w->check_sums + m * TILE, len, (REAL)checks->tolerance);
     }
-    return status;
+    return fit ? LW_OK : LW_INVALID;
 }
 
-/* One instance range of a job. Returns 0, INVALID or NO_MEMORY. */
-static int NAME(split)(const Job *job, int64_t start, int64_t stop)
+/* An instance range of a job. */
+static lw_status NAME(split)(const void *given, int64_t start, int64_t stop)
 {
-    NAME(Work) work;
-    int status = NAME(prepare)(job, &work, stop - start);
+    const lw_split_job *job = given;
+    NAME(work) work;
+    lw_status status = NAME(prepare)(&work, job, stop - start);
     if (status) return status;
-    if (job->class_major || job->events) status = NAME(split_planes)(job, &work, start, stop);
-    else status = job->classes > BLOCK ? NAME(split_wide)(job, &work, start, stop) : NAME(split_rows)(job, &work, start, stop);
-    free(work.block);
+    if (job->class_major || job->events.offsets) status = NAME(split_planes)(&work, start, stop);
+    else if (job->probs.classes > BLOCK) status = NAME(split_wide)(&work, start, stop);
+    else status = NAME(split_rows)(&work, start, stop);
+    free(work.memory);
+    NAME(free_reader)(&work.reader);
     return status;
 }

@@ -1,6 +1,6 @@
-/* Sums over the classes, and the checks that values are probabilities; included by fused_level.h once for each type. */
+/* Sums over the classes, and the checks that values are probabilities; included by type.h. */
 
-/* The sum of n numbers added to `total`, in lanes; the same whether it is done at once or in pieces of a multiple of 512. */
+/* The sum of n numbers added to `total`, in lanes; the same at once or in pieces of a multiple of 512. */
 static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
 {
     for (int64_t k = 0; k < n; k += 512) {
@@ -22,33 +22,39 @@ static double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAM
 
 #if HAS_VECTORS
 /* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. */
-static ALWAYS_INLINE NAME(Vector) NAME(part)(const REAL *row, const int64_t whole, NAME(Bits) rest)
+static ALWAYS_INLINE NAME(vector) NAME(part)(const REAL *row, const int64_t whole, NAME(bit_vector) rest)
 {
-    NAME(Bits) last;
+    NAME(bit_vector) last;
     memcpy(&last, row + whole, sizeof last);
-    NAME(Vector) sum = (NAME(Vector))(last & rest), x;
-    for (int64_t k = 0; k < whole; k += WIDTH) { memcpy(&x, row + k, sizeof x); sum += x; }
+    NAME(vector) sum = (NAME(vector))(last & rest), x;
+    for (int64_t k = 0; k < whole; k += WIDTH) {
+        memcpy(&x, row + k, sizeof x);
+        sum += x;
+    }
     return sum;
 }
 
 /* WIDTH vectors to the vector of their sums. */
-static ALWAYS_INLINE NAME(Vector) NAME(fold)(const NAME(Vector) *p)
+static ALWAYS_INLINE NAME(vector) NAME(fold)(const NAME(vector) *p)
 {
 #if WIDTH == 4
-    const NAME(Vector) a = EVEN4(p[0], p[1]) + ODD4(p[0], p[1]), b = EVEN4(p[2], p[3]) + ODD4(p[2], p[3]);
+    const NAME(vector) a = EVEN4(p[0], p[1]) + ODD4(p[0], p[1]);
+    const NAME(vector) b = EVEN4(p[2], p[3]) + ODD4(p[2], p[3]);
     return EVEN4(a, b) + ODD4(a, b);
 #else
     return EVEN2(p[0], p[1]) + ODD2(p[0], p[1]);
 #endif
 }
 
-static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows, int64_t classes, const int64_t whole, REAL *restrict out)
+static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows, int64_t classes,
+                                            const int64_t whole, REAL *restrict out)
 {
-    NAME(Bits) rest;
-    NAME(Vector) p[WIDTH];
+    NAME(bit_vector) rest;
+    NAME(vector) p[WIDTH];
     int64_t i = 0;
     for (int l = 0; l < WIDTH; l++) rest[l] = l < classes - whole ? ~(UINT)0 : 0;
-    for (; (i + WIDTH) * classes + WIDTH <= rows * classes; i += WIDTH) { /* rows read beyond their end: the last ones from a copy */
+    /* rows are read beyond their end: the last ones from a copy */
+    for (; (i + WIDTH) * classes + WIDTH <= rows * classes; i += WIDTH) {
         for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(x + (i + r) * classes, whole, rest);
         p[0] = NAME(fold)(p);
         memcpy(out + i, p, sizeof *p);
@@ -87,8 +93,9 @@ static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes
 #endif
 }
 
-/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number were infinite or NaN:
- * those, and negative numbers, are larger than any number in range; only -0 needs a word of its own. */
+/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number
+ * were infinite or NaN: those, and negative numbers, are larger than any number in range; only -0 needs a
+ * word of its own. */
 static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
 {
     union { REAL f; UINT i; } limit;
@@ -134,20 +141,22 @@ static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
     return !bad;
 }
 
-/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative; where their sums are not looked
- * at as well, also not larger than 1. */
-static int NAME(may_be)(const REAL *x, int64_t n, const Job *job, UINT seen)
+/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative;
+ * where their sums are not looked at as well, also not larger than 1. */
+static int NAME(may_be)(const REAL *x, int64_t n, const lw_checks *checks, UINT seen)
 {
-    return (job->sum_to_one && !(seen >> (8 * sizeof(UINT) - 1))) || NAME(in_range)(x, n, (REAL)(1 + job->tolerance));
+    const int negative = (int)(seen >> (8 * sizeof(UINT) - 1));
+    return (checks->sum_to_one && !negative) || NAME(in_range)(x, n, (REAL)(1 + checks->tolerance));
 }
 
-/* Whole rows of one member: 0 or INVALID. */
-static int NAME(check_rows)(const REAL *x, int64_t rows, const Job *job, UINT seen, REAL *sums)
+/* Whole rows of one member. */
+static lw_status NAME(check_rows)(const REAL *x, int64_t rows, int64_t classes, const lw_checks *checks,
+                                  UINT seen, REAL *sums)
 {
-    if (!NAME(may_be)(x, rows * job->classes, job, seen)) return INVALID;
-    if (!job->sum_to_one) return 0;
-    NAME(row_sums)(x, rows, job->classes, sums);
-    return NAME(near_one)(sums, rows, (REAL)job->tolerance) ? 0 : INVALID;
+    if (!NAME(may_be)(x, rows * classes, checks, seen)) return LW_INVALID;
+    if (!checks->sum_to_one) return LW_OK;
+    NAME(row_sums)(x, rows, classes, sums);
+    return NAME(near_one)(sums, rows, (REAL)checks->tolerance) ? LW_OK : LW_INVALID;
 }
 
 /* sums[i] += x[i] */
@@ -155,4 +164,3 @@ static void NAME(add_to)(REAL *restrict sums, const REAL *restrict x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) sums[i] += x[i];
 }
-

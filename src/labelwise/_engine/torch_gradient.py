@@ -1,7 +1,8 @@
 """Uncertainty of PyTorch ensembles that is differentiated: values and derivatives from the kernel.
 
-What the kernel cannot differentiate goes the general way: second derivatives, forward mode,
-``vmap``, weights that need a gradient, events, half precision, other devices, and compiled code.
+What the kernel cannot differentiate goes the general way: losses other than log and squared, second
+derivatives, forward mode, ``vmap``, weights that need a gradient, events, half precision, other
+devices, and compiled code.
 """
 
 from __future__ import annotations

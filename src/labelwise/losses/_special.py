@@ -12,23 +12,10 @@ import numpy as np
 from array_api_compat import is_jax_array, is_numpy_array
 
 from .._arrays import Array, like, namespace, smallest
+from ._coefficients import ARTANH_DOUBLE, ARTANH_SINGLE, DIGAMMA
 
-# The polynomials b(z) next to 1/3 + z/5 + z²/7 + … on [0, 1/9] for float32 and float64, lowest
-# degree first; as in coefficients.h.
-_ARTANH_SINGLE = (0.3333332017, 0.2000378032, 0.141183099, 0.1342574901)
-_ARTANH_DOUBLE = (
-    0.33333333333333484276,
-    0.19999999999780064358,
-    0.14285714338330497512,
-    0.11111106278964856303,
-    0.09091130554209873149,
-    0.076866374381790011452,
-    0.067511712358785501992,
-    0.051613346352495409549,
-    0.084353503305486046991,
-)
-# B_2n / (2n) for n = 1 ... 8: the asymptotic series of the digamma function.
-_BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+_BERNOULLI = DIGAMMA[:8]
+"""As many terms of the asymptotic series as float64 needs from x = 11 on."""
 
 
 def _inside(x: Array, floor: float) -> Array:
@@ -56,7 +43,7 @@ def ratio(x: Array, y: Array) -> Array:
 
 def _artanh_tail(z: Array) -> Array:
     """b(z) = 1/3 + z/5 + z²/7 + … for z ≤ 1/9, so that artanh(s) = s [1 + s² b(s²)]."""
-    coefficients = _ARTANH_SINGLE if smallest(z)[1] > 1e-12 else _ARTANH_DOUBLE
+    coefficients = ARTANH_SINGLE if smallest(z)[1] > 1e-12 else ARTANH_DOUBLE
     b = z * coefficients[-1] + coefficients[-2]
     for coefficient in coefficients[-3::-1]:
         b = b * z + coefficient

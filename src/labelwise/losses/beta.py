@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
 from typing import ClassVar
 
 import numpy as np
+from array_api_compat import is_numpy_array
 
 from .._arrays import Array, like, namespace, smallest, without_gradient
 from .._errors import InputError
@@ -15,8 +17,10 @@ from ._special import log_complement, ratio
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
-TABULATED = 12
-"""Parameters up to which the kernel has the loss."""
+MAX_INTERPOLATED = 12
+"""Parameters up to which Chebyshev series replace the integrals: beyond, the accuracy of a series
+beside the entropy is lost.
+"""
 
 
 @dataclass(frozen=True)
@@ -98,21 +102,30 @@ class BetaLoss(Loss):
         far = not_negative(t * (one_m - one) + c * (zero_m - zero))
         least = xp.minimum(m, mc)
         near = xp.abs(d) < 0.5 * least
+        if is_numpy_array(d):  # as little as possible: the powers take most of the time
+            m, mc, step = (np.broadcast_to(x, near.shape)[near] for x in (m, mc, d))
+            close = np.zeros(near.shape, far.dtype)
+            close[near] = self._near_divergence(m, mc, step)
+            return np.where(near, close, far)
         half = xp.ones_like(m) / 2
-        m, mc, least, step = (
-            xp.where(near, x, safe)
-            for x, safe in ((m, half), (mc, half), (least, half), (d, 0 * d))
-        )
-        up, down = ratio(step, m), ratio(step, mc)
-        close = xp.zeros_like(t)
+        m, mc, step = (xp.where(near, x, safe) for x, safe in ((m, half), (mc, half), (d, 0 * d)))
+        return xp.where(near, self._near_divergence(m, mc, step), far)
+
+    def _near_divergence(self, m: Array, mc: Array, d: Array) -> Array:
+        """The integral over s = m + v d, by quadrature over v: no two near numbers are
+        subtracted.
+        """
+        xp = namespace(d)
+        up, down = ratio(d, m), ratio(d, mc)
+        total = xp.zeros_like(d)
         for v, w in zip(*_gauss_legendre(10), strict=True):
-            close = close + (w * (1 - v)) * (1 + v * up) ** (self.a - 1) * (1 - v * down) ** (
-                self.b - 1
-            )
+            left = (1 + v * up) ** (self.a - 1)
+            right = (1 - v * down) ** (self.b - 1)
+            total = total + (w * (1 - v)) * left * right
         # d² m^(a−1) mc^(b−1), with d/min(m, mc) for d: the powers that are left do not overflow
         low = 2 * xp.astype(m <= mc, m.dtype)
-        scale = ratio(step, least) ** 2 * m ** (self.a - 1 + low) * mc ** (self.b + 1 - low)
-        return xp.where(near, scale * close, far)
+        scale = ratio(d, xp.minimum(m, mc)) ** 2
+        return scale * m ** (self.a - 1 + low) * mc ** (self.b + 1 - low) * total
 
     @cached_property
     def maximum(self) -> float:
@@ -135,6 +148,8 @@ class _UpperIntegral:
         np.ndarray, np.ndarray
     ]  # nodes and weights for v^(a−1) on [0, 1], or v^a where s^(a−1) is taken out
     high: tuple[np.ndarray, np.ndarray]  # the same for v^b
+    below_series: tuple[float, ...] = ()  # of `_below_power`, if a and b are small enough
+    above_series: tuple[float, ...] = ()  # of `_above_power`
 
     @classmethod
     def prepare(cls, a: float, b: float) -> _UpperIntegral:
@@ -146,7 +161,12 @@ class _UpperIntegral:
 
         self = cls(a, b, 0.0, rule(a if a < 0.5 else a - 1), rule(b))
         half = np.asarray(0.5)
-        return replace(self, constant=float(self._above(half) + self._below(half)))
+        constant = float(self._above(half) + self._below(half))
+        if max(a, b) > MAX_INTERPOLATED:
+            return replace(self, constant=constant)
+        n = 19 + int(max(a, b, 0))
+        below, above = _interpolate(self._below_power, n), _interpolate(self._above_power, n)
+        return replace(self, constant=constant, below_series=below, above_series=above)
 
     def _below(self, t: Array) -> Array:
         """∫_0^t s^(a−1) [(1−s)^b − 1] ds for t ≤ ½; without the −1 where a ≥ ½."""
@@ -154,6 +174,8 @@ class _UpperIntegral:
 
     def _below_power(self, t: Array) -> Array:
         """What is left of `_below` without the power of t: analytic on [0, ½]."""
+        if self.below_series:
+            return _chebyshev_sum(self.below_series, 4 * t - 1)
         xp = namespace(t)
         tiny = like(smallest(t)[0], t)
         total = xp.zeros_like(t)
@@ -170,6 +192,8 @@ class _UpperIntegral:
 
     def _above_power(self, c: Array) -> Array:
         """What is left of `_above` without the power of c: analytic on [0, ½]."""
+        if self.above_series:
+            return _chebyshev_sum(self.above_series, 4 * c - 1)
         total = 0 * c
         for v, w in zip(*self.high, strict=True):
             total = total + float(w) * (1 - c * float(v)) ** (self.a - 1)
@@ -186,38 +210,38 @@ class _UpperIntegral:
     def __call__(self, t: Array, c: Array) -> Array:
         xp = namespace(t)
         half = xp.ones_like(t) / 2
-        low = xp.where(t <= half, t, half)
-        below = self.constant - self._below(low)
-        if self.a < 0.5:
-            below = below + self._taken_out(low)
-        return xp.where(t <= half, below, self._above(xp.where(t <= half, half, c)))
+        low = t <= half
+        if is_numpy_array(t):  # each side is computed only where it is needed
+            value = np.empty_like(t)
+            value[low] = self._from_below(t[low])
+            value[~low] = self._above(c[~low])
+            return value
+        return xp.where(
+            low, self._from_below(xp.where(low, t, half)), self._above(xp.where(low, half, c))
+        )
+
+    def _from_below(self, t: Array) -> Array:
+        """The integral for t ≤ ½."""
+        value = self.constant - self._below(t)
+        return value + self._taken_out(t) if self.a < 0.5 else value
 
 
-@lru_cache(maxsize=64)
-def series(a: float, b: float) -> np.ndarray:
-    """The loss as the kernel computes it (``_engine/beta.h``): for either side a, b, C, n and n
-    coefficients each of P and Q.
-
-    Chebyshev interpolation, written in powers of 4u − 1. Where a and b are above `TABULATED` its
-    accuracy beside the entropy is lost.
-    """
-    rules = _UpperIntegral.prepare(a, b), _UpperIntegral.prepare(b, a)
-    n = 19 + int(max(a, b, 0))
+def _interpolate(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
+    """The Chebyshev coefficients, in x = 4u − 1, of a function that is analytic on [0, ½]."""
     angles = np.pi * (np.arange(n) + 0.5) / n
-    nodes = (1 + np.cos(angles)) / 4
-    interpolate = np.cos(np.outer(np.arange(n), angles)) * (2 / n)
-    interpolate[0] /= 2
-    powers = np.eye(n)  # of the Chebyshev polynomials
-    for j in range(2, n):
-        powers[j] = -powers[j - 2]
-        powers[j, 1:] += 2 * powers[j - 1, :-1]
-    sides = []
-    for own, other in (rules, rules[::-1]):
-        sides += [
-            [own.a, own.b, own.constant, n],
-            *(powers.T @ (interpolate @ f(nodes)) for f in (own._below_power, other._above_power)),
-        ]
-    return np.concatenate(sides)
+    values = f((1 + np.cos(angles)) / 4)
+    coefficients = np.cos(np.outer(np.arange(n), angles)) @ values * (2 / n)
+    coefficients[0] /= 2
+    return tuple(coefficients.tolist())
+
+
+def _chebyshev_sum(coefficients: tuple[float, ...], x: Array) -> Array:
+    """Σ c_j T_j(x), by Clenshaw's recurrence."""
+    two_x = 2 * x
+    before, value = 0 * x, coefficients[-1] + 0 * x
+    for c in coefficients[-2:0:-1]:
+        before, value = value, two_x * value - before + c
+    return x * value - before + coefficients[0]
 
 
 @lru_cache

@@ -106,7 +106,8 @@ class CostLoss(Loss):
         if c is None:
             t, c = complete(t)
         a, b = self._costs(t)
-        return namespace(t).minimum(b * t, a * c)
+        # not the minimum: where both cost the same, its derivative is one that neither side has
+        return namespace(t).where(self._should_act(t, c), a * c, b * t)
 
     def slope(self, t: Array, c: Array) -> Array:
         """G'(t): b where it is best not to act, else −a."""

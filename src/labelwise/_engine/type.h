@@ -1,4 +1,4 @@
-/* The kernel for one level of instructions and one type of numbers; included by fused_level.h once for each type. */
+/* Ensembles for one level of instructions and one type of numbers; included by level.h once for each type. */
 
 #include "arithmetic.h"
 #include "losses.h"

@@ -1,4 +1,4 @@
-/* The kernel for one level of instructions, LEVEL; included by fused.c once for each. */
+/* The kernel for one level of instructions, LEVEL; included by kernel.c once for each. */
 
 #define REAL float
 #define NAME(x) PASTE(f32, LEVEL, x)
@@ -18,10 +18,10 @@
 #define MAGIC 8388608.0f
 #define MAGIC_BITS 0x4b000000u
 #define LOG2_BY_DIVISION 0
-#define LOG2_POLYNOMIAL LOG2_F32
-#define COMPLEMENT_POLYNOMIAL COMPLEMENT_F32
-#define ARTANH_POLYNOMIAL ARTANH_F32
-#include "fused_type.h"
+#define LOG2_POLYNOMIAL LW_LOG2_F32
+#define COMPLEMENT_POLYNOMIAL LW_COMPLEMENT_F32
+#define ARTANH_POLYNOMIAL LW_ARTANH_F32
+#include "type.h"
 
 #define REAL double
 #define NAME(x) PASTE(f64, LEVEL, x)
@@ -41,7 +41,11 @@
 #define MAGIC 4503599627370496.0
 #define MAGIC_BITS 0x4330000000000000ull
 #define LOG2_BY_DIVISION 1
-#define LOG2_POLYNOMIAL LOG2_F64
-#define COMPLEMENT_POLYNOMIAL COMPLEMENT_F64
-#define ARTANH_POLYNOMIAL ARTANH_F64
-#include "fused_type.h"
+#define LOG2_POLYNOMIAL LW_LOG2_F64
+#define COMPLEMENT_POLYNOMIAL LW_COMPLEMENT_F64
+#define ARTANH_POLYNOMIAL LW_ARTANH_F64
+#include "type.h"
+
+#define NAME(x) PASTE(beta, LEVEL, x)
+#include "dirichlet.h"
+#undef NAME
