@@ -626,7 +626,7 @@ def test_a_c_program_uses_the_kernel_without_python(tmp_path: Path) -> None:
 def test_the_native_kernel_refuses_what_does_not_fit() -> None:
     p = probs()
     given = {"level": _kernels.level(), "dtype": "d", "probs": p, "pieces": 1, "tolerance": 1e-6}
-    assert _kernels.native.check(**given, check=True, sum_to_one=True)
+    assert _kernels.native.check(**given, sum_to_one=True)
     with pytest.raises(TypeError, match="no keyword 'tolerence'"):
         _kernels.native.check(**given, tolerence=1)
     with pytest.raises(TypeError, match="keywords only"):

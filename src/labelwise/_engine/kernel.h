@@ -14,7 +14,7 @@ typedef enum { LW_FLOAT, LW_DOUBLE, LW_HALF, LW_BFLOAT16 } lw_type;
 
 typedef enum {
     LW_OK,
-    LW_INVALID,   /* a value is no probability, or a sum is not 1 */
+    LW_INVALID,   /* lw_check only: a value is no probability, or a sum is not 1 */
     LW_NO_MEMORY,
     LW_REFUSED,   /* the kernel does not have this loss for this job, or there is no member or class */
 } lw_status;
@@ -49,12 +49,6 @@ typedef struct {
     int conditional; /* an event and its complement are not all classes: their shares are taken */
 } lw_events;
 
-/* Whether values are probabilities, looked at in the same pass. */
-typedef struct {
-    int wanted, sum_to_one;
-    double tolerance;
-} lw_checks;
-
 /* Total, aleatoric and epistemic uncertainty of an ensemble: in that order in every array of three. Each may
  * be NULL if it is not wanted. */
 typedef struct {
@@ -64,7 +58,6 @@ typedef struct {
     lw_predictions probs;
     lw_weights weights;
     lw_events events;
-    lw_checks checks;
     int class_major;    /* instances lie side by side, classes apart */
     void *labelwise[3]; /* (instances, classes); for events or class_major (labels, instances) */
     void *sums[3];      /* (instances,): over the labels */
@@ -109,11 +102,11 @@ typedef struct {
     void *labelwise[3], *sums[3];
 } lw_conclude_job;
 
-/* Whether values lie in [0, 1] and rows sum to 1. */
+/* Whether values lie in [0, 1] and, if that is asked, rows sum to 1. */
 typedef struct {
     lw_predictions probs;
-    lw_checks checks;
-    int class_major;
+    int class_major, sum_to_one;
+    double tolerance;
 } lw_check_job;
 
 /* Uncertainty of Dirichlet distributions or their mixtures, computed in double. */

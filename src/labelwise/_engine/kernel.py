@@ -334,7 +334,6 @@ def check(
         dtype=plan.stored,
         probs=probs,
         class_major=plan.class_major,
-        check=True,
         sum_to_one=sum_to_one,
         tolerance=tolerance,
         pieces=plan.pieces,
@@ -365,8 +364,6 @@ def _plan(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
         and probs.shape[1] > 1
     )
     dtype = _DOUBLE if stored == "d" else _SINGLE
-    if probs.size < several:
-        return _Plan(stored, dtype, class_major, 1, 1)
     count, pieces = share(probs.size, probs.shape[1], several, threads)
     return _Plan(stored, dtype, class_major, count, pieces)
 

@@ -59,8 +59,7 @@ static int NAME(has_plain_rows)(const lw_predictions *x)
 }
 
 /* Check rows of one member, in `space` for copies and `sums`. */
-static lw_status NAME(check_block_of_rows)(const lw_check_job *job, const char *base, int64_t rows,
-                                           REAL *space, REAL *sums)
+static int NAME(check_rows)(const lw_check_job *job, const char *base, int64_t rows, REAL *space, REAL *sums)
 {
     const lw_predictions *p = &job->probs;
     const REAL *x = (const REAL *)base;
@@ -68,22 +67,24 @@ static lw_status NAME(check_block_of_rows)(const lw_check_job *job, const char *
         NAME(gather_rows)(p, base, 0, rows * p->classes, space);
         x = space;
     }
-    return NAME(check_rows)(x, rows, p->classes, &job->checks, NAME(all_bits)(x, rows * p->classes), sums);
+    if (!NAME(in_range)(x, rows * p->classes, (REAL)(1 + job->tolerance))) return 0;
+    if (!job->sum_to_one) return 1;
+    NAME(row_sums)(x, rows, p->classes, sums);
+    return NAME(near_one)(sums, rows, (REAL)job->tolerance);
 }
 
 /* Check planes of one member. */
-static lw_status NAME(check_block_of_planes)(const lw_check_job *job, const char *base, int64_t rows,
-                                             REAL *space, REAL *sums)
+static int NAME(check_planes)(const lw_check_job *job, const char *base, int64_t rows, REAL *space,
+                              REAL *sums)
 {
     const lw_predictions *p = &job->probs;
     for (int64_t i = 0; i < rows; i++) sums[i] = 0;
     for (int64_t k = 0; k < p->classes; k++) {
         NAME(gather)(base + k * p->stride_k, p->stride_n, rows, p->type, space);
-        if (!NAME(may_be)(space, rows, &job->checks, NAME(all_bits)(space, rows))) return LW_INVALID;
+        if (!NAME(in_range)(space, rows, (REAL)(1 + job->tolerance))) return 0;
         NAME(add_to)(sums, space, rows);
     }
-    const int sums_fit = !job->checks.sum_to_one || NAME(near_one)(sums, rows, (REAL)job->checks.tolerance);
-    return sums_fit ? LW_OK : LW_INVALID;
+    return !job->sum_to_one || NAME(near_one)(sums, rows, (REAL)job->tolerance);
 }
 
 /* Values in [0, 1] and sums of 1 up to a tolerance, for an instance range. */
@@ -95,16 +96,16 @@ static lw_status NAME(check)(const void *given, int64_t start, int64_t stop)
     const int64_t room = job->class_major ? block : block * p->classes;
     REAL *space = malloc((size_t)(room + block) * sizeof(REAL)), *sums = space + room;
     if (!space) return LW_NO_MEMORY;
-    lw_status status = LW_OK;
-    for (int64_t m = 0; m < p->members && !status; m++)
-        for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
+    int fit = 1;
+    for (int64_t m = 0; m < p->members && fit; m++)
+        for (int64_t n0 = start; n0 < stop && fit; n0 += block) {
             const int64_t rows = stop - n0 < block ? stop - n0 : block;
             const char *base = p->data + m * p->stride_m + n0 * p->stride_n;
-            if (job->class_major) status = NAME(check_block_of_planes)(job, base, rows, space, sums);
-            else status = NAME(check_block_of_rows)(job, base, rows, space, sums);
+            if (job->class_major) fit = NAME(check_planes)(job, base, rows, space, sums);
+            else fit = NAME(check_rows)(job, base, rows, space, sums);
         }
     free(space);
-    return status;
+    return fit ? LW_OK : LW_INVALID;
 }
 
 /* What reads the members' predictions and weights of a tile, and the memory for those that must be copied. */
@@ -236,15 +237,13 @@ typedef struct {
     int added_up; /* the sum of TU is that of AU and EU: cheaper under squared loss */
     int wants_sums;
     REAL *costs[4], *partial[6], *sums[6];
-    REAL *check_sums;    /* of rows, or of planes of each member */
     const REAL **planes; /* events: all classes of all members, and copies of them */
     REAL *plane_copies;
-    double *totals; /* of wide rows: of the results and of each member */
     void *memory;
 } NAME(work);
 
 /* Memory for `count` instances: no more than a small job needs. */
-static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t count)
+static int NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t count)
 {
     const int64_t m = job->probs.members, k = job->probs.classes;
     const int events = job->events.offsets != NULL, by_planes = job->class_major || events;
@@ -254,17 +253,15 @@ static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t c
     if (!by_planes) room += k >= BLOCK || rows * k >= BLOCK ? BLOCK : rows * k;
     int64_t costs = 0; /* they are repeated for the rows of a block */
     if (job->loss == LW_COST) costs = by_planes ? TILE : TILE + rows * k;
-    const int64_t check_sums = by_planes ? m * TILE : rows;
     const int64_t planes = events ? m * k : 0;
 
-    const size_t pointers = (size_t)planes * sizeof(REAL *), totals = (size_t)(6 + m) * sizeof(double);
-    const int64_t count_of_numbers = 6 * (room + rows) + check_sums + 4 * costs + planes * TILE;
-    const size_t numbers = (size_t)count_of_numbers * sizeof(REAL);
-    if (!NAME(prepare_reader)(&w->reader, &job->probs, &job->weights)) return LW_NO_MEMORY;
-    char *memory = malloc(totals + pointers + numbers);
+    const size_t pointers = (size_t)planes * sizeof(REAL *);
+    const size_t numbers = (size_t)(6 * (room + rows) + 4 * costs + planes * TILE) * sizeof(REAL);
+    if (!NAME(prepare_reader)(&w->reader, &job->probs, &job->weights)) return 0;
+    char *memory = malloc(pointers + numbers);
     if (!memory) {
         NAME(free_reader)(&w->reader);
-        return LW_NO_MEMORY;
+        return 0;
     }
     w->job = job;
     w->memory = memory;
@@ -274,15 +271,13 @@ static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t c
     w->wants_sums = 0;
     for (int j = 0; j < 3; j++) w->wants_sums |= job->sums[j] || job->joint[j];
 
-    w->totals = (double *)memory;
-    w->planes = (const REAL **)(memory + totals);
-    REAL *next = (REAL *)(memory + totals + pointers);
+    w->planes = (const REAL **)memory;
+    REAL *next = (REAL *)(memory + pointers);
 #define TAKE(count) (next += (count), next - (count))
     for (int j = 0; j < 6; j++) {
         w->partial[j] = TAKE(room);
         w->sums[j] = TAKE(rows);
     }
-    w->check_sums = TAKE(check_sums);
     for (int j = 0; j < 4; j++) w->costs[j] = TAKE(costs);
     w->plane_copies = next;
 #undef TAKE
@@ -291,7 +286,7 @@ static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t c
             const int64_t length = costs - i < k ? costs - i : k;
             memcpy(w->costs[j] + i, (const REAL *)job->costs + j * k, (size_t)length * sizeof(REAL));
         }
-    return LW_OK;
+    return 1;
 }
 
 /* Where a tile lies: elements e0 ... e0 + len of the instances from n0 on, `width` of each instance; its
@@ -300,7 +295,7 @@ static lw_status NAME(prepare)(NAME(work) *w, const lw_split_job *job, int64_t c
 typedef struct { int64_t n0, e0, len, width, place, own; } NAME(spot);
 
 /* One tile, from the predictions that have been loaded; `target` says where its results are. */
-static UINT NAME(compute_tile)(NAME(work) *w, NAME(spot) at, int pair, REAL **target)
+static void NAME(compute_tile)(NAME(work) *w, NAME(spot) at, int pair, REAL **target)
 {
     void *const *labelwise = w->job->labelwise;
     for (int j = 0; j < 6; j++) {
@@ -311,11 +306,10 @@ static UINT NAME(compute_tile)(NAME(work) *w, NAME(spot) at, int pair, REAL **ta
     in.unit = (REAL)w->job->unit;
     for (int j = 0; j < 4; j++) in.cost[j] = w->costs[j] + (at.width > 1 ? at.e0 : 0);
     const NAME(parts) out = {target[0], target[1], target[2], target[3], target[4], target[5]};
-    const UINT seen = NAME(split_tile)(w->job->loss, &in, &out);
+    NAME(split_tile)(w->job->loss, &in, &out);
     for (int j = 0; j < 3; j++)
         if (labelwise[j] && at.len < TILE)
             memcpy((REAL *)labelwise[j] + at.place, target[j], (size_t)at.len * sizeof(REAL));
-    return seen;
 }
 
 /* The results j of a block or row that begins at `place`, where they are. */
@@ -334,87 +328,45 @@ static void NAME(store_sums)(const NAME(work) *w, int64_t n0, int64_t rows)
     }
 }
 
-/* Member m's row n, which can be read where it is. */
-static const REAL *NAME(plain_row)(const lw_predictions *x, int64_t m, int64_t n)
+static void NAME(split_rows)(NAME(work) *w, int64_t start, int64_t stop)
 {
-    return (const REAL *)(x->data + m * x->stride_m + n * x->stride_n);
-}
-
-/* Checks that could not be made in the pass that computes. */
-static lw_status NAME(check_apart)(const lw_split_job *job, int64_t start, int64_t stop)
-{
-    const lw_check_job check = {job->probs, job->checks, job->class_major};
-    return NAME(check)(&check, start, stop);
-}
-
-static lw_status NAME(split_rows)(NAME(work) *w, int64_t start, int64_t stop)
-{
-    const lw_split_job *job = w->job;
-    const int64_t classes = job->probs.classes, block = lw_rows_at_once(classes);
-    const int check_here = job->checks.wanted && w->reader.plain_rows;
+    const int64_t classes = w->job->probs.classes, block = lw_rows_at_once(classes);
     REAL *target[6];
     for (int64_t n0 = start; n0 < stop; n0 += block) {
         const int64_t rows = stop - n0 < block ? stop - n0 : block, length = rows * classes;
-        UINT seen = 0;
         for (int64_t e0 = 0; e0 < length; e0 += TILE) {
             const int64_t len = length - e0 < TILE ? length - e0 : TILE;
             const NAME(spot) at = {n0, e0, len, classes, n0 * classes + e0, e0};
             NAME(load_rows)(&w->reader, n0, e0, len);
-            seen |= NAME(compute_tile)(w, at, 0, target);
+            NAME(compute_tile)(w, at, 0, target);
         }
         for (int j = w->added_up; w->wants_sums && j < w->results; j++)
             NAME(row_sums)(NAME(results_of)(w, j, n0 * classes), rows, classes, w->sums[j]);
         NAME(store_sums)(w, n0, rows);
-        for (int64_t m = 0; check_here && m < job->probs.members; m++) {
-            const REAL *x = NAME(plain_row)(&job->probs, m, n0);
-            if (NAME(check_rows)(x, rows, classes, &job->checks, seen, w->check_sums)) return LW_INVALID;
-        }
     }
-    return job->checks.wanted && !check_here ? NAME(check_apart)(job, start, stop) : LW_OK;
 }
 
-/* Rows of more than BLOCK classes: sums and checks of a part are done while it is in the cache. */
-static lw_status NAME(split_wide)(NAME(work) *w, int64_t start, int64_t stop)
+/* Rows of more than BLOCK classes: a part is added up while it is in the cache. */
+static void NAME(split_wide)(NAME(work) *w, int64_t start, int64_t stop)
 {
-    const lw_split_job *job = w->job;
-    const int64_t classes = job->probs.classes, members = job->probs.members;
-    const int check_here = job->checks.wanted && w->reader.plain_rows;
-    double *member_totals = w->totals + 6;
+    const int64_t classes = w->job->probs.classes;
     REAL *target[6];
     for (int64_t n0 = start; n0 < stop; n0++) {
-        for (int64_t j = 0; j < 6 + members; j++) w->totals[j] = 0;
+        double totals[6] = {0};
         for (int64_t from = 0; from < classes; from += BLOCK) {
             const int64_t n = classes - from < BLOCK ? classes - from : BLOCK;
-            UINT seen = 0;
             for (int64_t e = 0; e < n; e += TILE) {
                 const int64_t len = n - e < TILE ? n - e : TILE;
                 const NAME(spot) at = {n0, from + e, len, classes, n0 * classes + from + e, e};
                 NAME(load_rows)(&w->reader, n0, from + e, len);
-                seen |= NAME(compute_tile)(w, at, 0, target);
+                NAME(compute_tile)(w, at, 0, target);
             }
             for (int j = w->added_up; w->wants_sums && j < w->results; j++)
-                w->totals[j] = NAME(add_row)(NAME(results_of)(w, j, n0 * classes + from), n, w->totals[j]);
-            for (int64_t m = 0; check_here && m < members; m++) {
-                const REAL *x = NAME(plain_row)(&job->probs, m, n0) + from;
-                if (!NAME(may_be)(x, n, &job->checks, seen)) return LW_INVALID;
-                if (job->checks.sum_to_one) member_totals[m] = NAME(add_row)(x, n, member_totals[m]);
-            }
+                totals[j] = NAME(add_up)(NAME(results_of)(w, j, n0 * classes + from), n, totals[j]);
         }
-        for (int j = 0; j < w->results; j++) w->sums[j][0] = (REAL)w->totals[j];
+        for (int j = 0; j < w->results; j++) w->sums[j][0] = (REAL)totals[j];
         NAME(store_sums)(w, n0, 1);
-        for (int64_t m = 0; check_here && job->checks.sum_to_one && m < members; m++) {
-            const REAL sum = (REAL)member_totals[m];
-            if (!NAME(near_one)(&sum, 1, (REAL)job->checks.tolerance)) return LW_INVALID;
-        }
     }
-    return job->checks.wanted && !check_here ? NAME(check_apart)(job, start, stop) : LW_OK;
-}
-
-/* Whether a plane of member m may be probabilities; it is added to the sums that are checked. */
-static int NAME(check_plane)(NAME(work) *w, const REAL *x, int64_t m, int64_t len, UINT seen)
-{
-    NAME(add_to)(w->check_sums + m * TILE, x, len);
-    return NAME(may_be)(x, len, &w->job->checks, seen);
 }
 
 /* The sum of the planes whose positions are given. */
@@ -449,23 +401,18 @@ static void NAME(load_event)(NAME(work) *w, int64_t event)
     }
 }
 
-static lw_status NAME(split_planes)(NAME(work) *w, int64_t start, int64_t stop)
+static void NAME(split_planes)(NAME(work) *w, int64_t start, int64_t stop)
 {
     const lw_split_job *job = w->job;
-    const lw_checks *checks = &job->checks;
     const int64_t members = job->probs.members, classes = job->probs.classes;
     const int events = job->events.offsets != NULL;
     REAL *target[6];
-    int fit = 1; /* the values, as far as they have been checked */
-    for (int64_t n0 = start; n0 < stop && fit; n0 += TILE) {
+    for (int64_t n0 = start; n0 < stop; n0 += TILE) {
         const int64_t len = stop - n0 < TILE ? stop - n0 : TILE;
         for (int j = 0; j < 6; j++) memset(w->sums[j], 0, TILE * sizeof(REAL));
-        memset(w->check_sums, 0, (size_t)members * TILE * sizeof(REAL));
         for (int64_t i = 0; events && i < classes * members; i++) {
             const int64_t k = i / members, m = i % members;
-            const REAL *x = NAME(plane)(&w->reader, m, k, n0, len, w->plane_copies + i * TILE);
-            w->planes[i] = x;
-            if (checks->wanted) fit &= NAME(check_plane)(w, x, m, len, NAME(all_bits)(x, len));
+            w->planes[i] = NAME(plane)(&w->reader, m, k, n0, len, w->plane_copies + i * TILE);
         }
         for (int64_t label = 0; label < w->labels; label++) {
             if (events) NAME(load_event)(w, label);
@@ -476,17 +423,12 @@ static lw_status NAME(split_planes)(NAME(work) *w, int64_t start, int64_t stop)
                 for (int i = 0; i < TILE; i++) w->costs[j][i] = cost;
             }
             const NAME(spot) at = {n0, 0, len, 1, label * job->probs.instances + n0, 0};
-            const UINT seen = NAME(compute_tile)(w, at, events, target);
+            NAME(compute_tile)(w, at, events, target);
             for (int j = w->added_up; w->wants_sums && j < w->results; j++)
                 NAME(add_to)(w->sums[j], target[j], len);
-            for (int64_t m = 0; checks->wanted && !events && m < members; m++)
-                fit &= NAME(check_plane)(w, w->reader.p[m], m, len, seen);
         }
         NAME(store_sums)(w, n0, len);
-        for (int64_t m = 0; checks->wanted && checks->sum_to_one && m < members; m++)
-            fit &= NAME(near_one)(w->check_sums + m * TILE, len, (REAL)checks->tolerance);
     }
-    return fit ? LW_OK : LW_INVALID;
 }
 
 /* An instance range of a job. */
@@ -494,12 +436,11 @@ static lw_status NAME(split)(const void *given, int64_t start, int64_t stop)
 {
     const lw_split_job *job = given;
     NAME(work) work;
-    lw_status status = NAME(prepare)(&work, job, stop - start);
-    if (status) return status;
-    if (job->class_major || job->events.offsets) status = NAME(split_planes)(&work, start, stop);
-    else if (job->probs.classes > BLOCK) status = NAME(split_wide)(&work, start, stop);
-    else status = NAME(split_rows)(&work, start, stop);
+    if (!NAME(prepare)(&work, job, stop - start)) return LW_NO_MEMORY;
+    if (job->class_major || job->events.offsets) NAME(split_planes)(&work, start, stop);
+    else if (job->probs.classes > BLOCK) NAME(split_wide)(&work, start, stop);
+    else NAME(split_rows)(&work, start, stop);
     free(work.memory);
     NAME(free_reader)(&work.reader);
-    return status;
+    return LW_OK;
 }

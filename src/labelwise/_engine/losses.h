@@ -2,9 +2,7 @@
  *
  * An element is one label (or event) of one instance, with its M members. Loops over a tile have a fixed
  * length and no branches, so that they vectorise and every element sees the same instructions wherever it
- * lies: results do not depend on how an array is cut up. The formulas are those of labelwise.losses. Every
- * body returns all bits that are set in any of the members' values, which tells of signs at next to no
- * cost. */
+ * lies: results do not depend on how an array is cut up. The formulas are those of labelwise.losses. */
 
 typedef struct {
     int64_t members;
@@ -20,13 +18,12 @@ typedef struct { REAL mt[TILE], mc[TILE], shift[TILE], shift_c[TILE]; } NAME(mea
 
 /* Sums over `count` members (a constant, so that the loop over them is unrolled and the sums stay in
  * registers), added to what is there. */
-static ALWAYS_INLINE UINT NAME(add_means)(const NAME(tile) *in, int64_t first, const int count,
+static ALWAYS_INLINE void NAME(add_means)(const NAME(tile) *in, int64_t first, const int count,
                                           const int per_element, const int pair, NAME(means) *restrict mean)
 {
     const REAL *restrict ref = in->reference, *restrict ref_c = in->reference_c;
     const REAL *p[5], *pc[5], *we[5];
     REAL w[5];
-    UINT seen = 0;
     for (int j = 0; j < count; j++) {
         p[j] = in->p[first + j];
         pc[j] = pair ? in->c[first + j] : NULL;
@@ -44,28 +41,25 @@ static ALWAYS_INLINE UINT NAME(add_means)(const NAME(tile) *in, int64_t first, c
             c += weight * rest;
             s += weight * (x - reference);
             if (pair) s_c += weight * (rest - reference_c);
-            seen |= NAME(bits)(p[j][i]);
         }
         mean->mt[i] = t;
         mean->mc[i] = c;
         mean->shift[i] = s;
         if (pair) mean->shift_c[i] = s_c;
     }
-    return seen;
 }
 
 /* First pass over a tile: mean of the members, of their complements, and of their distance from the
  * reference member. */
-static ALWAYS_INLINE UINT NAME(find_means)(const NAME(tile) *in, const int per_element, const int pair,
+static ALWAYS_INLINE void NAME(find_means)(const NAME(tile) *in, const int per_element, const int pair,
                                            NAME(means) *restrict mean)
 {
     EACH(i) mean->mt[i] = mean->mc[i] = mean->shift[i] = 0;
     if (pair) EACH(i) mean->shift_c[i] = 0;
     int64_t m = 0;
-    UINT seen = 0;
-    for (; m + 5 <= in->members; m += 5) seen |= NAME(add_means)(in, m, 5, per_element, pair, mean);
-    for (; m + 2 <= in->members; m += 2) seen |= NAME(add_means)(in, m, 2, per_element, pair, mean);
-    for (; m < in->members; m++) seen |= NAME(add_means)(in, m, 1, per_element, pair, mean);
+    for (; m + 5 <= in->members; m += 5) NAME(add_means)(in, m, 5, per_element, pair, mean);
+    for (; m + 2 <= in->members; m += 2) NAME(add_means)(in, m, 2, per_element, pair, mean);
+    for (; m < in->members; m++) NAME(add_means)(in, m, 1, per_element, pair, mean);
     if (!per_element && !in->weights) {
         const REAL scale = 1 / (REAL)in->members;
         EACH(i) {
@@ -75,7 +69,6 @@ static ALWAYS_INLINE UINT NAME(find_means)(const NAME(tile) *in, const int per_e
         }
         if (pair) EACH(i) mean->shift_c[i] *= scale;
     }
-    return seen;
 }
 
 /* What the second pass has of one element of one member: x, its complement c and its distance d from the
@@ -100,7 +93,7 @@ static ALWAYS_INLINE UINT NAME(find_means)(const NAME(tile) *in, const int per_e
 #define SCALE(unit) (per_element || in->weights ? (unit) : (unit) / (REAL)in->members)
 
 /* Of each sum, the half that belongs to the label goes to ja, je, the other to au, eu. */
-static ALWAYS_INLINE UINT NAME(log_body)(const NAME(tile) *in, const int per_element, const int pair,
+static ALWAYS_INLINE void NAME(log_body)(const NAME(tile) *in, const int per_element, const int pair,
                                          const NAME(parts) *out)
 {
     NAME(means) mean;
@@ -109,7 +102,7 @@ static ALWAYS_INLINE UINT NAME(log_body)(const NAME(tile) *in, const int per_ele
     REAL *restrict jt = out->jt, *restrict ja = out->ja, *restrict je = out->je;
     const REAL unit = in->unit;
     REFERENCES;
-    const UINT seen = NAME(find_means)(in, per_element, pair, &mean);
+    NAME(find_means)(in, per_element, pair, &mean);
     EACH(i) {
         int low = mean.mt[i] <= mean.mc[i];
         REAL u = low ? mean.mt[i] : mean.mc[i], log_u = NAME(neg_log2)(u > TINY ? u : TINY);
@@ -146,27 +139,23 @@ static ALWAYS_INLINE UINT NAME(log_body)(const NAME(tile) *in, const int per_ele
         ja[i] *= scale;
         je[i] = et * scale;
     }
-    return seen;
 }
 
 /* Squared loss with few members, equally weighted: all of them in registers. TU is AU + EU, which is as
  * accurate as the product of the means as long as no more than FEW are added up. */
-static ALWAYS_INLINE UINT NAME(squared_few)(const NAME(tile) *in, const int count, const NAME(parts) *out)
+static ALWAYS_INLINE void NAME(squared_few)(const NAME(tile) *in, const int count, const NAME(parts) *out)
 {
     REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
     const REAL scale = 1 / (REAL)count;
     const REAL *p[FEW];
-    UINT seen = 0;
     for (int j = 0; j < count; j++) p[j] = in->p[j];
     EACH(i) {
         REAL d[FEW], first = NAME(clip)(p[0][i]), a = first * (1 - first), s = 0, q = 0;
-        seen |= NAME(bits)(p[0][i]);
         for (int j = 1; j < count; j++) {
             REAL x = NAME(clip)(p[j][i]);
             d[j] = x - first;
             s += d[j];
             a += x * (1 - x);
-            seen |= NAME(bits)(p[j][i]);
         }
         REAL shift = s * scale, away = NAME(cut)(shift);
         q = away * away;
@@ -180,27 +169,26 @@ static ALWAYS_INLINE UINT NAME(squared_few)(const NAME(tile) *in, const int coun
         au[i] = a;
         eu[i] = q;
     }
-    return seen;
 }
 
-static ALWAYS_INLINE UINT NAME(squared_body)(const NAME(tile) *in, const int per_element, const int pair,
+static ALWAYS_INLINE void NAME(squared_body)(const NAME(tile) *in, const int per_element, const int pair,
                                              const NAME(parts) *out)
 {
     if (!per_element && !pair && !in->weights) {
         switch (in->members) {
-        case 1: return NAME(squared_few)(in, 1, out);
-        case 2: return NAME(squared_few)(in, 2, out);
-        case 3: return NAME(squared_few)(in, 3, out);
-        case 4: return NAME(squared_few)(in, 4, out);
-        case 5: return NAME(squared_few)(in, 5, out);
-        case 8: return NAME(squared_few)(in, 8, out);
-        case 10: return NAME(squared_few)(in, 10, out);
+        case 1: NAME(squared_few)(in, 1, out); return;
+        case 2: NAME(squared_few)(in, 2, out); return;
+        case 3: NAME(squared_few)(in, 3, out); return;
+        case 4: NAME(squared_few)(in, 4, out); return;
+        case 5: NAME(squared_few)(in, 5, out); return;
+        case 8: NAME(squared_few)(in, 8, out); return;
+        case 10: NAME(squared_few)(in, 10, out); return;
         }
     }
     NAME(means) mean;
     REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
     REFERENCES;
-    const UINT seen = NAME(find_means)(in, per_element, pair, &mean);
+    NAME(find_means)(in, per_element, pair, &mean);
     EACH(i) {
         tu[i] = mean.mt[i] * mean.mc[i];
         au[i] = eu[i] = 0;
@@ -219,17 +207,16 @@ static ALWAYS_INLINE UINT NAME(squared_body)(const NAME(tile) *in, const int per
         au[i] *= scale;
         eu[i] = NAME(weighed)(eu[i], scale / SCALE_UP);
     }
-    return seen;
 }
 
-static ALWAYS_INLINE UINT NAME(spherical_body)(const NAME(tile) *in, const int per_element, const int pair,
+static ALWAYS_INLINE void NAME(spherical_body)(const NAME(tile) *in, const int per_element, const int pair,
                                                const NAME(parts) *out)
 {
     NAME(means) mean;
     REAL norm[TILE];
     REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
     REFERENCES;
-    const UINT seen = NAME(find_means)(in, per_element, pair, &mean);
+    NAME(find_means)(in, per_element, pair, &mean);
     EACH(i) {
         REAL t = NAME(cut)(mean.mt[i]), c = NAME(cut)(mean.mc[i]);
         norm[i] = SQRT(t * t + c * c);
@@ -252,13 +239,12 @@ static ALWAYS_INLINE UINT NAME(spherical_body)(const NAME(tile) *in, const int p
         au[i] *= scale;
         eu[i] = NAME(weighed)(eu[i], scale / SCALE_UP);
     }
-    return seen;
 }
 
 /* EU is the smaller of the mean regrets of acting and of not acting: exactly 0 when all members are on one
  * side. Which side a member is on is decided without rounding: by the smaller of x and c against its exact
  * share of the costs. */
-static ALWAYS_INLINE UINT NAME(cost_body)(const NAME(tile) *in, const int per_element, const int pair,
+static ALWAYS_INLINE void NAME(cost_body)(const NAME(tile) *in, const int per_element, const int pair,
                                           const NAME(parts) *out)
 {
     NAME(means) mean;
@@ -267,7 +253,7 @@ static ALWAYS_INLINE UINT NAME(cost_body)(const NAME(tile) *in, const int per_el
     const REAL *restrict a = in->cost[0], *restrict b = in->cost[1];
     const REAL *restrict below = in->cost[2], *restrict above = in->cost[3];
     REFERENCES;
-    const UINT seen = NAME(find_means)(in, per_element, pair, &mean);
+    NAME(find_means)(in, per_element, pair, &mean);
     EACH(i) {
         tu[i] = NAME(smaller)(b[i] * mean.mt[i], a[i] * mean.mc[i]);
         au[i] = eu[i] = acting[i] = 0;
@@ -290,16 +276,15 @@ static ALWAYS_INLINE UINT NAME(cost_body)(const NAME(tile) *in, const int per_el
         au[i] *= scale;
         eu[i] = NAME(smaller)(eu[i], acting[i]) * scale;
     }
-    return seen;
 }
 
 #define TILE_OF(loss) \
-    static UINT NAME(loss##_tile)(const NAME(tile) *in, const NAME(parts) *out) \
+    static void NAME(loss##_tile)(const NAME(tile) *in, const NAME(parts) *out) \
     { \
-        if (in->c && in->element_weights) return NAME(loss##_body)(in, 1, 1, out); \
-        if (in->c) return NAME(loss##_body)(in, 0, 1, out); \
-        if (in->element_weights) return NAME(loss##_body)(in, 1, 0, out); \
-        return NAME(loss##_body)(in, 0, 0, out); \
+        if (in->c && in->element_weights) NAME(loss##_body)(in, 1, 1, out); \
+        else if (in->c) NAME(loss##_body)(in, 0, 1, out); \
+        else if (in->element_weights) NAME(loss##_body)(in, 1, 0, out); \
+        else NAME(loss##_body)(in, 0, 0, out); \
     }
 TILE_OF(log)
 TILE_OF(squared)
@@ -311,12 +296,12 @@ TILE_OF(cost)
 #undef ELEMENT
 #undef SCALE
 
-static UINT NAME(split_tile)(lw_loss loss, const NAME(tile) *in, const NAME(parts) *out)
+static void NAME(split_tile)(lw_loss loss, const NAME(tile) *in, const NAME(parts) *out)
 {
     switch (loss) {
-    case LW_LOG: return NAME(log_tile)(in, out);
-    case LW_SQUARED: return NAME(squared_tile)(in, out);
-    case LW_SPHERICAL: return NAME(spherical_tile)(in, out);
-    default: return NAME(cost_tile)(in, out);
+    case LW_LOG: NAME(log_tile)(in, out); break;
+    case LW_SQUARED: NAME(squared_tile)(in, out); break;
+    case LW_SPHERICAL: NAME(spherical_tile)(in, out); break;
+    case LW_COST: NAME(cost_tile)(in, out); break;
     }
 }

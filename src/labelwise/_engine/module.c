@@ -18,7 +18,7 @@ typedef struct {
     PyObject *probs, *alpha, *weights, *shares;
     double unit;
     PyObject *costs, *offsets, *positions;
-    int conditional, class_major, mixture, fresh, check, sum_to_one;
+    int conditional, class_major, mixture, fresh, sum_to_one;
     double tolerance;
     PyObject *state, *given, *labelwise, *sums, *joint, *result; /* tuples of arrays; result is one */
     int64_t pieces, workers;
@@ -36,7 +36,7 @@ static const Keyword keywords[] = {
     KEYWORD(classes, WHOLE), KEYWORD(probs, OBJECT), KEYWORD(alpha, OBJECT), KEYWORD(weights, OBJECT),
     KEYWORD(shares, OBJECT), KEYWORD(unit, NUMBER), KEYWORD(costs, OBJECT), KEYWORD(offsets, OBJECT),
     KEYWORD(positions, OBJECT), KEYWORD(conditional, TRUTH), KEYWORD(class_major, TRUTH),
-    KEYWORD(mixture, TRUTH), KEYWORD(fresh, TRUTH), KEYWORD(check, TRUTH), KEYWORD(sum_to_one, TRUTH),
+    KEYWORD(mixture, TRUTH), KEYWORD(fresh, TRUTH), KEYWORD(sum_to_one, TRUTH),
     KEYWORD(tolerance, NUMBER), KEYWORD(state, OBJECT), KEYWORD(given, OBJECT), KEYWORD(labelwise, OBJECT),
     KEYWORD(sums, OBJECT), KEYWORD(joint, OBJECT), KEYWORD(result, OBJECT), KEYWORD(pieces, WHOLE),
     KEYWORD(workers, WHOLE),
@@ -234,12 +234,6 @@ static int parse_events(const Arguments *a, Buffers *buffers, int64_t classes, l
     return fit ? 1 : refuse("events do not fit");
 }
 
-static lw_checks checks_of(const Arguments *a)
-{
-    const lw_checks checks = {a->check, a->sum_to_one, a->tolerance};
-    return checks;
-}
-
 /* Four costs for each label, where the loss is one of costs; a function that is not told of any has none. */
 static int parse_costs(const Arguments *a, Buffers *buffers, lw_loss loss, int64_t labels, int64_t size,
                        const void **to)
@@ -301,7 +295,6 @@ static PyObject *split(PARAMETERS)
     REQUIRE(acquire_arrays(&buffers, a.sums, 3, n, size, 1, job.sums));
     REQUIRE(acquire_arrays(&buffers, a.joint, 3, n, size, 1, job.joint));
     job.unit = a.unit;
-    job.checks = checks_of(&a);
     job.class_major = a.class_major;
     RUN(lw_split);
 }
@@ -369,8 +362,9 @@ static PyObject *check(PARAMETERS)
 {
     BEGIN(lw_check_job);
     REQUIRE(parse_probs(&a, &buffers, &job.probs));
-    job.checks = checks_of(&a);
     job.class_major = a.class_major;
+    job.sum_to_one = a.sum_to_one;
+    job.tolerance = a.tolerance;
     RUN(lw_check);
 }
 
@@ -430,7 +424,7 @@ static PyObject *levels(PyObject *self, PyObject *none)
 
 #define METHOD(name, words) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL | METH_KEYWORDS, words}
 static PyMethodDef methods[] = {
-    METHOD(split, "Uncertainty of ensembles, written into the outputs; whether what was checked holds."),
+    METHOD(split, "Uncertainty of ensembles, written into the outputs."),
     METHOD(slopes, "Derivatives by the predictions, written into the result."),
     METHOD(join, "The state of an Accumulator takes in a member or another state."),
     METHOD(conclude, "Uncertainty of the state of an Accumulator, written into the outputs."),

@@ -1,7 +1,7 @@
 /* Sums over the classes, and the checks that values are probabilities; included by type.h. */
 
 /* The sum of n numbers added to `total`, in lanes; the same at once or in pieces of a multiple of 512. */
-static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
+static double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
 {
     for (int64_t k = 0; k < n; k += 512) {
         const int64_t end = n - k < 512 ? n - k : 512;
@@ -17,8 +17,6 @@ static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, doub
     }
     return total;
 }
-
-static double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAME(add_up)(x, n, total); }
 
 #if HAS_VECTORS
 /* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. */
@@ -110,21 +108,6 @@ static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
     return !bad;
 }
 
-/* Every bit that is set in any of x. Four quarters at once: each waits for its last step. */
-static UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
-{
-    UINT seen[4] = {0};
-    const int64_t quarter = n / 4;
-    for (int64_t i = 0; i < quarter; i++) {
-        seen[0] |= NAME(bits)(x[i]);
-        seen[1] |= NAME(bits)(x[quarter + i]);
-        seen[2] |= NAME(bits)(x[2 * quarter + i]);
-        seen[3] |= NAME(bits)(x[3 * quarter + i]);
-    }
-    for (int64_t i = 4 * quarter; i < n; i++) seen[0] |= NAME(bits)(x[i]);
-    return seen[0] | seen[1] | seen[2] | seen[3];
-}
-
 /* Whether all of x are within tolerance of 1; compared as integers, so that NaN and infinity are not. */
 static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
 {
@@ -139,24 +122,6 @@ static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
         bad |= (UINT)(v.i - low.i > width);
     }
     return !bad;
-}
-
-/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative;
- * where their sums are not looked at as well, also not larger than 1. */
-static int NAME(may_be)(const REAL *x, int64_t n, const lw_checks *checks, UINT seen)
-{
-    const int negative = (int)(seen >> (8 * sizeof(UINT) - 1));
-    return (checks->sum_to_one && !negative) || NAME(in_range)(x, n, (REAL)(1 + checks->tolerance));
-}
-
-/* Whole rows of one member. */
-static lw_status NAME(check_rows)(const REAL *x, int64_t rows, int64_t classes, const lw_checks *checks,
-                                  UINT seen, REAL *sums)
-{
-    if (!NAME(may_be)(x, rows * classes, checks, seen)) return LW_INVALID;
-    if (!checks->sum_to_one) return LW_OK;
-    NAME(row_sums)(x, rows, classes, sums);
-    return NAME(near_one)(sums, rows, (REAL)checks->tolerance) ? LW_OK : LW_INVALID;
 }
 
 /* sums[i] += x[i] */

@@ -155,7 +155,8 @@ static void lw_wake_workers(int count)
 {
     for (lw_worker *worker = lw_pool.workers; worker < lw_pool.workers + count; worker++) {
         if (!__atomic_load_n(&worker->asleep, __ATOMIC_SEQ_CST)) continue;
-        pthread_mutex_lock(&worker->lock);
+        /* one that is just falling asleep holds its lock: the caller does not wait even for that */
+        if (pthread_mutex_trylock(&worker->lock)) continue;
         __atomic_store_n(&worker->asleep, 0, __ATOMIC_SEQ_CST);
         pthread_cond_signal(&worker->wake);
         pthread_mutex_unlock(&worker->lock);
