@@ -364,6 +364,8 @@ def _plan(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
         and probs.shape[1] > 1
     )
     dtype = _DOUBLE if stored == "d" else _SINGLE
+    if probs.size < several:  # small calls save the call
+        return _Plan(stored, dtype, class_major, 1, 1)
     count, pieces = share(probs.size, probs.shape[1], several, threads)
     return _Plan(stored, dtype, class_major, count, pieces)
 
