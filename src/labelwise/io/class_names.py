@@ -25,7 +25,7 @@ def as_class_names(names: Any) -> tuple[str, ...]:
     ('cat', 'dog')
     """
     if not isinstance(names, Mapping):
-        return tuple(str(name) for name in names)
+        return tuple(map(str, names))
     in_order = names_by_position(names)
     if in_order is None:
         raise InputError(
@@ -46,9 +46,9 @@ def match_class_names(
         found["class_names"] = wanted  # the file has the probability of the second of two classes
         return
     if sorted(there) != sorted(wanted):
-        other = next((name for name in wanted if name not in there), wanted[0])
+        unknown = [name for name in wanted if name not in there] or wanted
         raise InputError(
-            f"the class name {other!r} is none of the file's: {listed(there, 8)}. Give "
+            f"the class name {unknown[0]!r} is none of the file's: {listed(there, 8)}. Give "
             "the same names, in any order; to rename classes, rename them in the file",
             where=file,
         )
@@ -78,6 +78,7 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
 
 def say_positions(what: str, names: Sequence[str], notes: list[str]) -> None:
     """Note what the positions of classes or labels mean: 0, 1, 2 = cat, dog, fox."""
-    more = ", …" if len(names) > 8 else ""
-    positions = ", ".join(str(k) for k in range(min(len(names), 8)))
-    notes.append(f"{what} {positions}{more} = {', '.join(names[:8])}{more}")
+    positions = [str(k) for k in range(len(names))]
+    if len(names) > 8:
+        names, positions = [*names[:8], "…"], [*positions[:8], "…"]
+    notes.append(f"{what} {', '.join(positions)} = {', '.join(names)}")

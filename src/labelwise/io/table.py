@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ class Table:
     rows: int
     names: tuple[str, ...]
     """The columns in their order, without one that holds lists of predictions."""
-    numeric: frozenset[str]
+    numeric: Collection[str]
     """Columns whose values are numbers, if not in every row."""
     column: Callable[[str], np.ndarray]
     """Read a whole column: text, or numbers in formats that have types."""
