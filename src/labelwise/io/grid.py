@@ -28,18 +28,12 @@ class Grid:
     ids: Any = None
     """What the user calls the cases, (N,)."""
 
-    @property
-    def dimension_names(self) -> tuple[str, ...]:
-        """Names of the axes of results."""
-        names = [f"axis_{i}" for i in range(len(self.shape))]
-        names[0] = "instance"
-        names.insert(self.label_axis, "label")
-        return tuple(names)
-
-    def row_shape(self, n_classes: int) -> tuple[int, ...]:
-        """Shape of the label-wise results of one case; cases come first until they are packed."""
-        axis = max(self.label_axis, 1)
-        return (*self.shape[1:axis], n_classes, *self.shape[axis:])
+    def result_axes(self, n_classes: int) -> dict[str, int]:
+        """The axes of label-wise results in their order, and how long each is."""
+        axes = [(f"axis_{i}", size) for i, size in enumerate(self.shape)]
+        axes[0] = "instance", self.shape[0]
+        axes.insert(self.label_axis, ("label", n_classes))
+        return dict(axes)
 
 
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:

@@ -119,33 +119,38 @@ def quantify(
     """
     target, budget = Path(target), parse_memory(memory)
     chosen = _named(losses)
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    read = [file for one in sources for file in sorted(readable_files(one))]
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    read: list[Path] = []
+    for path in source:
+        read += sorted(readable_files(path))
     labels = options.get("labels")
-    refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
+    if isinstance(labels, str | os.PathLike):
+        refuse_overwriting(target, [labels])
+    refuse_overwriting(target, read)
     if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
         # Dask would leave half a client, which ends in a traceback
         raise ValueError(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     check_target(target)
-    place = final_place(target).absolute()  # of a link: blocks go where the results will be
     files = _all_files(read)
     content = _content(files)
     predictions = load_predictions(source, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
-    grid = predictions.grid or Grid((shape[-2],), 1)
-    axes, row, unit = grid.dimension_names, grid.row_shape(len(names)), prod(grid.shape[1:])
+    grid = predictions.grid or Grid((shape[-2],), 1, predictions.ids)
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    columns: dict[str, tuple[int, ...]] = {}  # the results by name, each with the shape of a row
+    sizes = grid.result_axes(len(names))
+    columns: dict[str, tuple[str, ...]] = {}
     for loss in chosen:
-        if labelwise:
-            columns |= {f"{loss}_{part}": row for part in PARTS}
-        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
+        for part in PARTS:
+            if labelwise:
+                columns[f"{loss}_{part}"] = tuple(sizes)
+            columns[f"{loss}_sum_{part}"] = tuple(axis for axis in sizes if axis != "label")
     settings = (
         __version__,
         budget,
@@ -154,39 +159,40 @@ def quantify(
         predictions.multilabel,
         [_identity(loss) for loss in chosen.values()],
         columns,
+        sizes,
         content,
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    n = grid.shape[0]
-    dtype = np.dtype(np.float64 if given == np.float64 else np.float32)
-    row_size = 3 * prod(shape) // max(n, 1) * given.itemsize
-    row_size += sum(map(prod, columns.values())) * dtype.itemsize
-    blocks = Blocks(
-        place.with_name(f"{place.name}.{fingerprint}.partial"),
-        columns,
-        axes,
-        dtype,
-        n,
-        rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),
-    )
-    n_blocks, missing = len(blocks), blocks.missing()
-    computed = len(missing)
-    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, unit))
+    dtype = np.dtype(np.float32)
+    if given == np.float64:
+        dtype = np.dtype(np.float64)
+    n, *pixels = grid.shape
+    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
+    # sums, and a number for each class
+    n_results = len(chosen) * len(PARTS) * (1 + labelwise * len(names))
+    case_size += n_results * prod(pixels) * dtype.itemsize
+    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
+    place = final_place(target).absolute()  # of a link: blocks go where the results will be
+    folder = place.with_name(f"{place.name}.{fingerprint}.partial")
+    blocks = Blocks(folder, columns, sizes, dtype, rows)
+    extra = {"class_names": np.asarray(names)}
+    if grid.ids is not None:
+        extra["ids"] = np.asanyarray(grid.ids[:])
+    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, prod(pixels)))
     if scheduler is not None:
         # on another machine, the predictions are opened again
-        opened = partial(load_predictions, [os.path.realpath(one) for one in sources], **options)
-        work = partial(_on_cluster, scheduler, partial(_compute, opened, chosen, blocks, unit))
-    extra = {"class_names": np.asarray(names)}
-    ids = predictions.ids if predictions.grid is None else grid.ids
-    if ids is not None:
-        extra["ids"] = np.asanyarray(ids[: blocks.n])
+        opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
+        compute = partial(_compute, opened, chosen, blocks, prod(pixels))
+        work = partial(_on_cluster, scheduler, compute)
+    missing = blocks.missing()
+    n_blocks, computed = len(blocks), len(missing)
     try:
         for left in reversed(range(ATTEMPTS)):
             blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
                 for done, _ in enumerate(work(missing), n_blocks - len(missing) + 1):
                     if progress is not None:
-                        progress(min(done * blocks.rows, blocks.n), blocks.n)
+                        progress(min(done * rows, n), n)
                 if _content(files) != content:
                     raise InputError(
                         f"{_name_of(predictions)} changed while it was read; run quantify again"
