@@ -145,12 +145,14 @@ def quantify(
             f"{grid.shape} to .npz or .zarr"
         )
     sizes = grid.result_axes(len(names))
+    without_labels = tuple(axis for axis in sizes if axis != "label")
     columns: dict[str, tuple[str, ...]] = {}
     for loss in chosen:
-        for part in PARTS:
-            if labelwise:
+        if labelwise:
+            for part in PARTS:
                 columns[f"{loss}_{part}"] = tuple(sizes)
-            columns[f"{loss}_sum_{part}"] = tuple(axis for axis in sizes if axis != "label")
+        for part in PARTS:
+            columns[f"{loss}_sum_{part}"] = without_labels
     settings = (
         __version__,
         budget,
