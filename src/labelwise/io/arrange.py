@@ -16,10 +16,15 @@ __all__ = ["arrange_axes", "two_classes"]
 
 
 def arrange_axes(
-    found: Fields, kind: str, member_axis: int | None, class_axis: int | None, *, table: bool
+    found: Fields,
+    kind: str,
+    member_axis: int | None,
+    class_axis: int | None,
+    *,
+    members_first: bool,
 ) -> Fields:
-    """The predictions ``kind`` as (M, N, K), or (N, K) for a Dirichlet; ``table``: the members are
-    known to come first.
+    """The predictions ``kind`` as (M, N, K), or (N, K) for a Dirichlet; ``members_first``: that is
+    known, and not to be questioned.
     """
     values = found[kind]
     shape = tuple(values.shape)
@@ -41,7 +46,7 @@ def arrange_axes(
         member = check_axis(member_axis, "member_axis", kind, len(shape))
     else:
         member = int(classes == 0)  # the first axis that is not that of the classes
-        if class_axis is None and len(shape) == 3 and not table:
+        if class_axis is None and len(shape) == 3 and not members_first:
             _check_order(kind, shape, found)
     if member == classes:
         raise ValueError(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,14 +60,17 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
         raise ValueError(
             f"{table.file} has two columns called {twice!r}; which of them is meant cannot be known"
         )
-    kind, classes, names = table.kind, list[str](), table.class_names
+    columns = Columns(table.kind, [], table.class_names)
     if table.listed is None:
-        kind, classes, names = _find_classes(table, class_names)
-    others = [name for name in table.names if name not in classes]
-    labels = next(iter(columns_called(others, "y_true")), None)
-    groups = next(iter(columns_called(others, "groups")), None)
-    members, further = columns_called(others, "member"), columns_called(others, "further")
-    return Columns(kind, classes, names, labels, groups, members, further)
+        columns = Columns(*_find_classes(table, class_names))
+    others = [name for name in table.names if name not in columns.classes]
+    return replace(
+        columns,
+        labels=next(iter(columns_called(others, "y_true")), None),
+        groups=next(iter(columns_called(others, "groups")), None),
+        members=columns_called(others, "member"),
+        further=columns_called(others, "further"),
+    )
 
 
 def _find_classes(
@@ -116,8 +119,11 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
             column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]
         except ValueError:  # with missing values: no class
             continue
-        where = "without" if name in classes else "with"
-        if _are_one(sums - column if name in classes else sums + column):
+        if name in classes:
+            where, changed_sums = "without", sums - column
+        else:
+            where, changed_sums = "with", sums + column
+        if _are_one(changed_sums):
             names = [other for other in numbers if (other in classes) != (other == name)]
             raise InputError(
                 f"rows sum to 1 only {where} column {name!r}, so that its name misleads",

@@ -58,8 +58,9 @@ def read_tables(
 
 def _fields(table: Table, columns: Columns, id_column: str | None) -> Fields:
     """The fields of predictions in one table, row by row."""
-    values = table.numbers(columns.classes) if table.listed is None else table.listed
-    fields: Fields = {columns.kind: values}
+    fields: Fields = {columns.kind: table.listed}
+    if table.listed is None:
+        fields[columns.kind] = table.numbers(columns.classes)
     if columns.class_names is not None:
         fields["class_names"] = columns.class_names
     if id_column is not None:

@@ -30,9 +30,9 @@ def read_zarr(path: Path) -> dict[str, Any]:
 
 
 def _on_disk(path: Path, array: Any, config: Any) -> OnDisk:
-    dtype = array.dtype.newbyteorder("=")
-    if dtype.kind == "T":
-        dtype = np.dtype(object)  # text of any length
+    dtype = np.dtype(object)  # text of any length
+    if array.dtype.kind not in "OT":
+        dtype = array.dtype.newbyteorder("=")
 
     @reading(path)
     def read(key: Key) -> np.ndarray:
