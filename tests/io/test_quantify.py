@@ -267,9 +267,9 @@ def test_a_file_that_is_too_new_for_its_time_is_told_by_its_bytes(tmp_path) -> N
         probs[:, i] = [0.5, 0.25, 0.25]
         np.save(path, probs)
         os.utime(path, ns=(10**18, 10**18))
-        seen.add(module._content([path]))
+        seen.add(module._fingerprint_of_files([path]))
     assert len(seen) > 1  # samples: the middle of a large file may be missed
-    assert module._content([path]) in seen
+    assert module._fingerprint_of_files([path]) in seen
 
 
 def test_predictions_that_change_while_they_are_read_are_refused(tmp_path) -> None:

@@ -12,8 +12,6 @@ from .grid import flatten_instances
 from .on_disk import changed, stacked, transposed
 from .predictions import Fields
 
-__all__ = ["arrange_axes", "two_classes"]
-
 
 def arrange_axes(
     found: Fields,

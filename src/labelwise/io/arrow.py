@@ -19,8 +19,6 @@ from .on_disk import Key, OnDisk
 from .predictions import KINDS
 from .table import Table
 
-__all__ = ["read_arrow"]
-
 _BYTES_AT_ONCE = 1 << 22  # decoded at a time, however large a row group is
 
 
@@ -189,11 +187,12 @@ def _number(kind: Any) -> np.dtype[Any] | None:
     """
     import pyarrow as pa
 
+    dtype: np.dtype[Any] | None = None
     if pa.types.is_floating(kind):
-        return np.dtype(kind.to_pandas_dtype())
-    if pa.types.is_integer(kind):
-        return np.dtype(np.float64)
-    return None
+        dtype = np.dtype(kind.to_pandas_dtype())
+    elif pa.types.is_integer(kind):
+        dtype = np.dtype(np.float64)
+    return dtype
 
 
 def _is_list(kind: Any) -> bool:

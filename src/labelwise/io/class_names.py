@@ -14,8 +14,6 @@ from .._suggestions import listed
 from .on_disk import select_classes
 from .predictions import Fields
 
-__all__ = ["as_class_names", "match_class_names", "reorder_classes", "say_positions"]
-
 
 def as_class_names(names: Any) -> tuple[str, ...]:
     """Class names in their order: a sequence, or a dictionary such as ``id2label`` of Hugging Face,

@@ -23,8 +23,6 @@ from .._suggestions import listed
 from .predictions import KINDS
 from .table import Table
 
-__all__ = ["Columns", "find_columns", "order_classes"]
-
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
 _PREFIXES = {kind: re.compile(rf"{kind.rstrip('s')}s?[._:](.+)", re.IGNORECASE) for kind in KINDS}
 _SAMPLE = 1000  # rows that show whether probabilities sum to 1

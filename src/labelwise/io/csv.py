@@ -17,8 +17,6 @@ import numpy as np
 from .._column_words import may_be_no_class
 from .table import Table
 
-__all__ = ["cell", "csv_text", "read_csv", "table_of_texts"]
-
 _ROWS_AT_ONCE = 4096
 _MAX_TEXT_BYTES = 1 << 28  # of a column: every text takes the room of the longest
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a

@@ -15,18 +15,6 @@ from typing import Any
 
 from .._errors import InputError
 
-__all__ = [
-    "check_regular",
-    "file_name",
-    "find_files",
-    "format_of",
-    "look_alike",
-    "read_json",
-    "read_text",
-    "read_toml",
-    "reading",
-]
-
 
 def format_of(path: Path) -> str:
     """The ending that tells the format, in lower case."""

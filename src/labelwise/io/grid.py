@@ -12,8 +12,6 @@ import numpy as np
 
 from .on_disk import flattened
 
-__all__ = ["Grid", "flatten_instances"]
-
 
 @dataclass(frozen=True)
 class Grid:

@@ -15,16 +15,6 @@ from .._errors import InputError
 from .columns import Columns
 from .table import Table
 
-__all__ = [
-    "find_ids",
-    "id_columns",
-    "is_row_number",
-    "key_columns",
-    "number_members",
-    "quoted",
-    "refuse_repeated_ids",
-]
-
 
 def find_ids(
     tables: Sequence[Table], meanings: Sequence[Columns], notes: list[str]

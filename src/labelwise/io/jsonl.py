@@ -15,8 +15,6 @@ from .csv import table_of_texts
 from .predictions import KINDS
 from .table import Table
 
-__all__ = ["read_jsonl"]
-
 
 def read_jsonl(path: Path) -> Table:
     """The lines of a file as the rows of a table.

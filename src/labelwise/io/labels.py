@@ -22,14 +22,6 @@ from .members import same_order
 from .predictions import Fields, kind_of
 from .table import Table, typed
 
-__all__ = [
-    "Labels",
-    "arrange_labels",
-    "labels_of_array",
-    "labels_of_table",
-    "match_labels",
-]
-
 _SAMPLE = 64  # instances that show whether classes exclude each other
 
 

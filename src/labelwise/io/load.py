@@ -36,8 +36,6 @@ from .tables import read_tables
 from .units import normalized, unrounded
 from .zarr import read_zarr
 
-__all__ = ["FORMATS", "load_predictions", "readable_files"]
-
 READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
     ".npz": NpzArrays,
     ".npy": lambda path: {"probs": read_npy(path)},

@@ -12,8 +12,6 @@ from .class_names import reorder_classes
 from .on_disk import stacked
 from .predictions import Fields, kind_of
 
-__all__ = ["check_unique", "combine", "combine_files", "same_order"]
-
 _PER_CASE = ("y_true", "groups", "images")
 
 

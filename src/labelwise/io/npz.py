@@ -13,8 +13,6 @@ import numpy as np
 
 from .files import reading
 
-__all__ = ["NpzArrays", "read_npy", "read_npz", "release", "write_npy", "write_npz"]
-
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OnDisk", "changed", "flattened", "select_classes", "stacked", "take", "transposed"]
-
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
 _NUMBERS_AT_ONCE = 1 << 23
@@ -46,7 +44,8 @@ class OnDisk:
             if step != 1:
                 raise IndexError("arrays on disk are read in steps of 1")
             key[axis] = slice(start, max(start, stop))
-        return self.read(tuple(key))[tuple(within)]
+        part_read: np.ndarray = self.read(tuple(key))[tuple(within)]
+        return part_read
 
 
 def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:

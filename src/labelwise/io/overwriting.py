@@ -8,8 +8,6 @@ from pathlib import Path
 
 from .._errors import InputError
 
-__all__ = ["refuse_overwriting", "refuse_overwriting_source"]
-
 
 def refuse_overwriting(
     output: str | os.PathLike[str],

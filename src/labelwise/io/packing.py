@@ -20,8 +20,6 @@ import numpy as np
 from .atomic import check_place, replacing, replacing_folder
 from .csv import cell
 
-__all__ = ["FORMATS", "Blocks", "check_target", "pack"]
-
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 CSV_ROWS = 1 << 14
 """Rows of a .csv file that are turned into text at a time."""
@@ -82,7 +80,7 @@ class Blocks:
         # a block has its labels last, as they were computed
         stored = sorted(axes, key="label".__eq__)
         values = values.reshape([sizes[axis] for axis in stored])
-        return values.transpose([stored.index(axis) for axis in axes])
+        return values.transpose(list(map(stored.index, axes)))
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a column in the packed file."""

@@ -21,8 +21,6 @@ from .grid import Grid
 from .npz import release
 from .on_disk import OnDisk, take
 
-__all__ = ["KEYS", "KINDS", "Fields", "Predictions", "kind_of"]
-
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
 KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images")
@@ -209,9 +207,7 @@ class Predictions:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the stored numbers."""
-        if self.q is not None:
-            return np.dtype(float)
-        return np.dtype(self._values.dtype)
+        return np.dtype(float if self.q is not None else self._values.dtype)
 
     def __len__(self) -> int:
         return self.shape[-2]

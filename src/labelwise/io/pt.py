@@ -10,8 +10,6 @@ import numpy as np
 
 from .._lazy import imported
 
-__all__ = ["read_pt"]
-
 
 def read_pt(path: Path) -> dict[str, Any]:
     """A tensor, or the tensors of a dictionary by key, mapped."""

@@ -34,14 +34,13 @@ from .overwriting import refuse_overwriting
 from .packing import Blocks, check_target, pack
 from .predictions import Predictions
 
-__all__ = ["Quantified", "parse_memory", "quantify"]
-
 CONNECT_SECONDS = 6
 """How long to wait for a Dask scheduler."""
 ATTEMPTS = 10
 """How often to start again when blocks vanish: each time an equal job must have finished."""
-SAMPLES, SAMPLE = 32, 4096
-"""How many files of the input are sampled, and at how many places; how many bytes there."""
+N_SAMPLES = 32
+"""How many files of the input are sampled, and at how many places."""
+SAMPLE_BYTES = 4096
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
 Work = Callable[[list[int]], Iterator[None]]
@@ -118,7 +117,7 @@ def quantify(
     target at the same time: the last to finish wins.
     """
     target, budget = Path(target), parse_memory(memory)
-    chosen = _named(losses)
+    chosen = _losses_by_name(losses)
     if isinstance(source, str | os.PathLike):
         source = [source]
     read: list[Path] = []
@@ -135,7 +134,7 @@ def quantify(
         )
     check_target(target)
     files = _all_files(read)
-    content = _content(files)
+    content = _fingerprint_of_files(files)
     predictions = load_predictions(source, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
     grid = predictions.grid or Grid((shape[-2],), 1, predictions.ids)
@@ -165,7 +164,7 @@ def quantify(
         content,
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    dtype = np.dtype(np.float32)
+    dtype: np.dtype[Any] = np.dtype(np.float32)
     if given == np.float64:
         dtype = np.dtype(np.float64)
     n, *pixels = grid.shape
@@ -195,7 +194,7 @@ def quantify(
                 for done, _ in enumerate(work(missing), n_blocks - len(missing) + 1):
                     if progress is not None:
                         progress(min(done * rows, n), n)
-                if _content(files) != content:
+                if _fingerprint_of_files(files) != content:
                     raise InputError(
                         f"{_name_of(predictions)} changed while it was read; run quantify again"
                     )
@@ -214,17 +213,21 @@ def quantify(
     of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial"
     for folder in place.parent.glob(of_any_job):
         shutil.rmtree(folder, ignore_errors=True)
-    by_loss = {loss: {part: means[f"{loss}_sum_{part}"] for part in PARTS} for loss in chosen}
+    by_loss: dict[str, dict[str, float]] = {}
+    for loss in chosen:
+        by_loss[loss] = {part: means[f"{loss}_sum_{part}"] for part in PARTS}
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
 def _all_files(paths: Iterable[Path]) -> list[Path]:
     """The files, and those in the folders among them (.zarr)."""
-    found = (file for path in paths for file in (sorted(path.rglob("*")) or [path]))
-    return [file for file in found if file.is_file()]
+    files: list[Path] = []
+    for path in paths:
+        files += sorted(path.rglob("*")) or [path]
+    return list(filter(Path.is_file, files))
 
 
-def _content(files: Sequence[Path]) -> str:
+def _fingerprint_of_files(files: Sequence[Path]) -> str:
     """What tells the input from another: names, sizes and times of its files, and samples of their
     bytes.
     """
@@ -234,12 +237,12 @@ def _content(files: Sequence[Path]) -> str:
         # a copy can keep the size and the time of what it replaces, but not the last of these
         times = status.st_mtime_ns, status.st_ctime_ns
         digest.update(repr((str(file), status.st_size, times)).encode())
-    for file in files[:SAMPLES]:
-        last = max(0, file.stat().st_size - SAMPLE)
+    for file in files[:N_SAMPLES]:
+        last = max(0, file.stat().st_size - SAMPLE_BYTES)
         with file.open("rb") as opened:
-            for position in np.linspace(0, last, SAMPLES, dtype=int):
+            for position in np.linspace(0, last, N_SAMPLES, dtype=int):
                 opened.seek(position)
-                digest.update(opened.read(SAMPLE))
+                digest.update(opened.read(SAMPLE_BYTES))
     return digest.hexdigest()
 
 
@@ -311,7 +314,7 @@ def _connected(scheduler: str) -> Any:
     return answer
 
 
-def _named(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
+def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
     """Each loss by the name of its columns, ``log`` or ``BetaLoss_a_minus0_5_b_0_5``."""
     chosen: dict[str, Loss] = {}
     for given in losses:

@@ -10,8 +10,6 @@ import numpy as np
 
 from .._labels import whole_numbers
 
-__all__ = ["Table", "typed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -11,8 +11,6 @@ from .._lazy import imported
 from .files import reading
 from .on_disk import Key, OnDisk
 
-__all__ = ["read_zarr"]
-
 
 def read_zarr(path: Path) -> dict[str, Any]:
     """The arrays of a group by name, not yet read; `class_names` may be an attribute."""
