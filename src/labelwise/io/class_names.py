@@ -11,7 +11,7 @@ from .._errors import InputError
 from .._frames import names_by_position
 from .._labels import integer_names
 from .._suggestions import listed
-from .on_disk import select_classes
+from .on_disk import changed
 from .predictions import Fields
 
 
@@ -61,7 +61,7 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
     there = list(found["class_names"])
     order = [there.index(name) for name in wanted]
     found["class_names"] = tuple(wanted)
-    found[kind] = select_classes(found[kind], order)
+    found[kind] = changed(found[kind], lambda block: block[..., order], found[kind].dtype)
     if "y_true" not in found:
         return
     y = np.asarray(found["y_true"])

@@ -79,7 +79,13 @@ def _find_classes(
     if class_names is not None and set(class_names) <= set(numbers):
         chosen = [name for name in numbers if name in class_names]
         return table.kind, [numbers[name] for name in chosen], tuple(chosen)
-    classes = [name for name in numbers.values() if not _is_no_class(table, name)]
+    classes = []
+    for name in numbers.values():
+        if word_of(name) in CERTAIN or is_called_measurement(name):
+            continue
+        # whole numbers tell labels from a class called "target"
+        if not (may_be_no_class(name, whole=True) and table.is_whole(name)):
+            classes.append(name)
     if not classes:
         raise ValueError(
             f"{table.file} must have a column of numbers for each class; it has "
@@ -91,15 +97,6 @@ def _find_classes(
             return kind, classes, tuple(match[1] for match in marked if match)
     _check_sums(table, classes, list(numbers.values()))
     return table.kind, *order_classes(classes)
-
-
-def _is_no_class(table: Table, name: str) -> bool:
-    """Whether a column of numbers is an id, a label, or beside the classes, by its name; whole
-    numbers tell a class called "target" from labels.
-    """
-    if word_of(name) in CERTAIN or is_called_measurement(name):
-        return True
-    return may_be_no_class(name, whole=True) and table.is_whole(name)
 
 
 def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> None:

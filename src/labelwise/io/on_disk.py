@@ -98,11 +98,6 @@ def changed(
     return OnDisk((*others, k if classes is None else classes), dtype, read)
 
 
-def select_classes(values: Any, order: Sequence[int]) -> Any:
-    """``values`` (..., K) with the classes in another order."""
-    return changed(values, lambda block: block[..., order], values.dtype)
-
-
 def stacked(parts: Sequence[Any]) -> Any:
     """Predictions (N, K) or (M, N, K) of several files as one array (M, N, K); in memory if they
     are.
