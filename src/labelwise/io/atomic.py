@@ -59,7 +59,9 @@ def check_place(path: Path, *, folder: bool = False) -> None:
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file, whole or not at all; text in UTF-8."""
     with replacing(path) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+        if isinstance(content, str):
+            content = content.encode()
+        file.write(content)
 
 
 @contextmanager
@@ -95,7 +97,9 @@ def final_place(path: Path) -> Path:
     """Where a symbolic link leads, so that it stays and its target is updated; any other path as it
     is.
     """
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.is_symlink():
+        return Path(os.path.realpath(path))
+    return path
 
 
 def _take_over_mode(new: Path, old: Path) -> None:
