@@ -627,7 +627,7 @@ def members() -> Iterator[Row]:
             rng: np.random.Generator, m: int = m, failed: float = failed, truth: float = truth
         ) -> bool:
             found = bootstrap_uncertainty(
-                ensemble(rng, m, failed), over="members", n_bootstrap=100, rng=rng
+                ensemble(rng, m, failed), n_bootstrap=100, rng=rng
             ).sum_epistemic
             return found is not None and covers(found, truth)
 
