@@ -18,7 +18,7 @@ from .table import MEASURES, AxiomResult, Counterexample
 TIE_TOLERANCE = 1e-12
 
 # (K classes, M members): few atoms and many. Rare failures show with few.
-SHAPES = ((2, 2), (3, 2), (2, 3), (4, 3), (3, 4), (6, 15))
+SHAPES: tuple[tuple[int, int], ...] = ((2, 2), (3, 2), (2, 3), (4, 3), (3, 4), (6, 15))
 PROBABILITIES_PER_BATCH = 4000
 MIN_BATCH, MAX_BATCH = 50, 1000  # bounds on its length
 
