@@ -16,8 +16,7 @@ from scipy.stats import rankdata
 import labelwise as lw
 from labelwise.decomposition import PARTS
 from labelwise.evaluation import detection_scores, ranking_scores, rejection_curve
-from labelwise.evaluation.ranking import tie_share
-from labelwise.evaluation.ranking import rounded
+from labelwise.evaluation.ranking import rounded, tie_share
 
 LOSSES = {
     "zero-one": "zero_one",
