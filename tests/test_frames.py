@@ -109,9 +109,6 @@ FUNCTIONS = {
     "likely": lambda q, s, c: (
         lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
     ),
-    "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(
-        q, over="instances", groups=s(GROUPS), **BOOTSTRAP
-    ),
     "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(
         q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
     ),

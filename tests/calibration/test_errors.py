@@ -19,11 +19,10 @@ def data():
 
 
 @pytest.mark.parametrize("n_bins", [1, 7, 15])
-@pytest.mark.parametrize("adaptive", [False, True])
-def test_errors_equal_the_definition(data, n_bins, adaptive):
+def test_errors_equal_the_definition(data, n_bins):
     p, y = data
-    errors = calibration_errors(p, y, n_bins=n_bins, adaptive=adaptive)
-    curves = reliability_curves(p, y, n_bins=n_bins, adaptive=adaptive)
+    errors = calibration_errors(p, y, n_bins=n_bins)
+    curves = reliability_curves(p, y, n_bins=n_bins)
     columns = {
         "top label": (p.max(1), p.argmax(1) == y),
         **{str(k): (p[:, k], y == k) for k in range(3)},
@@ -34,8 +33,7 @@ def test_errors_equal_the_definition(data, n_bins, adaptive):
     }
     for name, (forecast, happened) in columns.items():
         edges = curves[name].edges
-        if not adaptive:
-            np.testing.assert_allclose(edges, np.linspace(0, 1, n_bins + 1))
+        np.testing.assert_allclose(edges, np.linspace(0, 1, n_bins + 1))
         assert found[name] == pytest.approx(ece(forecast, happened, edges), abs=1e-12)
         assert curves[name].error == pytest.approx(found[name], abs=1e-12)
         assert curves[name].count.sum() == 500

@@ -109,7 +109,7 @@ def test_evaluate_and_calibrate(q: StickBreaking, y_true: np.ndarray) -> None:
     assert lw.evaluation.by_class(u, y_true).class_names == NAMES
     assert 0 <= lw.calibration.calibration_errors(q, y_true, n_bootstrap=100, rng=0).ece.value <= 1
     with pytest.raises(ValueError, match="must be an ensemble"):
-        lw.evaluation.bootstrap_uncertainty(q, over="members", rng=0)
+        lw.evaluation.bootstrap_uncertainty(q, rng=0)
 
 
 def test_report(q: StickBreaking, y_true: np.ndarray, tmp_path: Any) -> None:

@@ -143,22 +143,10 @@ def of_sizes(rng, *sizes):
     return lw.decompose(lw.Ensemble.from_logits(logits, class_names=["a", "b", "rare"])), y
 
 
-@pytest.mark.parametrize("rare", [2, 4])
-def test_simultaneous_intervals_cover_with_a_rare_class(rare):
-    rng = np.random.default_rng(9)
-    u, y = of_sizes(rng, 20_000, 20_000, 20_000)
-    truth = np.array([u.epistemic[y == k, k].mean() for k in range(3)])
-    held = 0
-    for _ in range(300):
-        found = by_class(*of_sizes(rng, 60, 40, rare), n_bootstrap=100, rng=rng).together["own"]
-        held += np.all((found.low <= truth) & (truth <= found.high))
-    assert held / 300 >= 0.95 - 3 * (0.05 * 0.95 / 300) ** 0.5
-
-
 def test_intervals_end_at_the_largest_possible_uncertainty():
     u, y = of_sizes(np.random.default_rng(0), 60, 40, 2)
     summary = by_class(u, y, n_bootstrap=200, rng=0)
-    for found in (summary.own.epistemic, summary.own.total, summary.together["own"]):
+    for found in (summary.own.epistemic, summary.own.total):
         assert 0 < found.low[2] < found.value[2] < found.high[2] < 1
     free = lw.CostLoss(false_positive=[1, 1, 0], false_negative=[1, 2, 0])
     costs = by_class(
@@ -166,27 +154,20 @@ def test_intervals_end_at_the_largest_possible_uncertainty():
         n_bootstrap=50,
         rng=0,
     )
-    np.testing.assert_array_equal(
-        [costs.together["everywhere"].low[2], costs.together["everywhere"].high[2]], 0
-    )
+    found = costs.everywhere.epistemic
+    np.testing.assert_array_equal([found.low[2], found.high[2]], 0)
 
 
-def test_a_class_without_an_interval_may_always_be_the_most_disputed():
-    u, y = of_sizes(np.random.default_rng(2), 200, 90, 1)
-    summary = by_class(u, y, n_bootstrap=200, rng=0)
-    assert np.isnan(summary.together["own"].low).tolist() == [False, False, True]
-    assert summary.together["own"].method == "Bonferroni over 2"
-    assert "rare" in summary.most_disputed()
+def test_a_class_of_one_group_has_no_interval():
     one_group = by_class(
         *of_sizes(np.random.default_rng(3), 60, 40, 8),
         groups=np.r_[np.arange(100), [100] * 8],
         n_bootstrap=200,
         rng=0,
     )
-    assert np.isnan(one_group.together["own"].high[2])
     assert np.isnan(one_group.own.epistemic.high[2])
     absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), n_bootstrap=200, rng=0)
-    assert absent.most_disputed()[-1] == "rare"  # ranked last, excluded by nothing
+    assert absent.ranking[-1] == "rare"  # without a value
 
 
 def test_a_dominant_group_counts_little_more_than_one():

@@ -13,8 +13,8 @@ For a second-order distribution Q (Section 2.3 of the paper):
   classes: restricted to the labels of each set (an identity for label-wise measures), or coarsened
   by merging the other set into one label. Both are checked.
 
-"Holds" means that a random and evolutionary search over thousands of distributions found no
-counterexample; "fails" comes with a counterexample. The distributions for A3–A5 are constructed by
+"Holds" means that a random search over thousands of distributions found no counterexample; "fails"
+comes with a counterexample. The distributions for A3–A5 are constructed by
 `mean_preserving_spread`, `center_shift` and `location_shift` (Definition 2.1).
 """
 

@@ -74,13 +74,12 @@ def fit_logistic(
     y: np.ndarray,
     kind: str,
     *,
-    weights: np.ndarray | None = None,
     members: np.ndarray | None = None,
     prior_sd: float = 1.0,
 ) -> LogisticMap:
-    r"""The map under which the (weighted) *mean* over the members has the highest likelihood.
+    r"""The map under which the *mean* over the members has the highest likelihood.
 
-    .. math:: \min\ -\sum_i w_i \big[ y_i \log P_i + (1 - y_i) \log(1 - P_i) \big] + \frac{|\beta - \beta_0|^2}{2 \sigma^2}, \qquad
+    .. math:: \min\ -\sum_i \big[ y_i \log P_i + (1 - y_i) \log(1 - P_i) \big] + \frac{|\beta - \beta_0|^2}{2 \sigma^2}, \qquad
               P_i = \sum_m v_m\, \sigma(a + b \log p_{mi} - c \log(1 - p_{mi}))
 
     β₀ is the identity, and the prior has the weight of a single outcome's log-likelihood.
@@ -93,7 +92,6 @@ def fit_logistic(
         Outcomes, or shares of outcomes. With one member, values outside [0, 1] are a
         quasi-likelihood.
     kind : {"temperature", "platt", "beta"}
-    weights : array (N,), optional
     members : array (M, 1) or (M, N), optional
         Weights of the members, summing to 1.
     prior_sd : float
@@ -106,7 +104,6 @@ def fit_logistic(
         np.stack([np.ones_like(up), up, -down]).transpose(1, 2, 0) @ KINDS[kind]
     )  # (M, N, parameters)
     start = np.linalg.lstsq(KINDS[kind], np.array([0.0, 1.0, 1.0]), rcond=None)[0]
-    w = np.ones(p.shape[1]) if weights is None else weights
     log_v = np.log(
         np.maximum(np.full((len(p), 1), 1 / len(p)) if members is None else members, TINY)
     )
@@ -115,11 +112,9 @@ def fit_logistic(
         eta = design @ beta
         yes, no = -np.logaddexp(0, -eta), -np.logaddexp(0, eta)  # log σ(η) and log σ(−η)
         log_p, log_q = (np.logaddexp.reduce(log_v + x, axis=0) for x in (yes, no))
-        slope = w * (
-            y * np.exp(log_v + yes - log_p + no) - (1 - y) * np.exp(log_v + no - log_q + yes)
-        )
+        slope = y * np.exp(log_v + yes - log_p + no) - (1 - y) * np.exp(log_v + no - log_q + yes)
         away = (beta - start) / prior_sd
-        value = -np.sum(w * (y * log_p + (1 - y) * log_q)) + np.sum(away**2) / 2
+        value = -np.sum(y * log_p + (1 - y) * log_q) + np.sum(away**2) / 2
         return float(value), np.asarray(away / prior_sd - np.einsum("mn,mnp->p", slope, design))
 
     # slopes are not negative, so that the map does not fall; the intercept is free

@@ -143,7 +143,6 @@ def calibration_errors(
     y_true: Any,
     *,
     n_bins: int = 15,
-    adaptive: bool = False,
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
@@ -162,9 +161,7 @@ def calibration_errors(
         True classes as names or positions (integers are names if all class names are integers), or
         0/1 for each label.
     n_bins : int
-        Number of bins.
-    adaptive : bool
-        Bins of equal mass instead of equal width.
+        Number of bins, of equal width.
     groups : array (N,), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
@@ -183,7 +180,7 @@ def calibration_errors(
     >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
     (0.05, array([0.35, 0.35]))
     """  # noqa: E501
-    errors = BinnedErrors(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
+    errors = BinnedErrors(q, y_true, [n_bins], False, groups, n_bootstrap, confidence, rng)
     if not errors.wanted:
         nothing = np.full_like(errors.value, np.nan)
         return _as_result(errors, (errors.value, nothing, nothing), confidence, "none", None)

@@ -52,9 +52,6 @@ def command() -> None:
     help="Pools of classes to guarantee for (.toml: name = [classes]).",
 )
 @click.option(
-    "--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets."
-)
-@click.option(
     "--coverage-unit",
     type=Choice(["case", "group"]),
     help=(
@@ -87,7 +84,6 @@ def fit(
     output: Path,
     events_file: Path | None,
     guarantee: str,
-    ordinal: bool,
     coverage_unit: str | None,
     **options: Any,
 ) -> None:
@@ -97,7 +93,6 @@ def fit(
     `groups` (patients), whole groups are the unit. Where labels may occur together, thresholds for
     yes, no and unsure are fitted for each label.
     """
-    from ..events import ordinal as cuts
     from ..sets import fit_labels, fit_sets
 
     loaded = read_predictions(predictions)
@@ -119,7 +114,6 @@ def fit(
             guarantee=guarantee if events_file is None else read_events(events_file),
             groups=loaded.groups,
             coverage_unit=coverage_unit or "case",
-            shape=cuts(loaded.class_names or loaded.n_classes) if ordinal else None,
             **options,
         )
     fitted.save(output)

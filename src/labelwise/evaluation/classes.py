@@ -13,7 +13,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._frames import columns_by_class, same_rows
-from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
+from .._resampling import Estimate, Resampling
 from .._validation.arguments import check_choice
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
@@ -71,11 +71,6 @@ class ByClass:
     """
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
-    together: dict[str, Estimate] | None
-    """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each
-    class with Student's t of its own cases); NaN for a class with a single case or group. Needs
-    ``n_bootstrap`` > 0.
-    """
 
     @property
     def rule(self) -> str:
@@ -103,25 +98,6 @@ class ByClass:
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
 
-    def most_disputed(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes that the members may disagree about most: those whose simultaneous interval
-        is not below that of another class.
-
-        More than one name means that the data do not tell which it is. Nothing excludes a class
-        without an interval (one with a single case, or none). Needs ``n_bootstrap`` > 0.
-        """
-        if self.together is None:
-            raise ValueError(
-                "which classes are disputed most needs intervals: pass `n_bootstrap` to by_class, "
-                "such as n_bootstrap=1000"
-            )
-        rule = rule or self.rule
-        names = self.rank(rule)
-        found = self.together[rule]
-        below = found.high < np.max(found.low, initial=0.0, where=~np.isnan(found.low))
-        excluded = np.asarray(self.class_names)[below].tolist()
-        return tuple(name for name in names if name not in excluded)
-
     def _by_rule(self, rule: str) -> np.ndarray:
         check_choice(rule, "rule", RULES)
         if rule == "ratio":
@@ -135,8 +111,6 @@ class ByClass:
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
         lines = [f"most disputed first, by {RULES[self.rule]}"]
-        if self.together is not None and len(equal := self.most_disputed()) > 1:
-            lines = [f"{lines[0]}; the intervals do not separate {', '.join(equal)}"]
         for name in self.ranking:
             k = self.class_names.index(name)
             everywhere = self.everywhere.epistemic.value[k]
@@ -223,7 +197,7 @@ def by_class(
     sums = parts.sum(axis=0)
     replicates = resampling.sums(parts) if resampling.wanted else None
 
-    def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
+    def estimate(w: int, top: int, bottom: int = 0) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
         value = _ratio(sums[w, top], sums[w, bottom])
         if replicates is None:
@@ -233,18 +207,12 @@ def by_class(
         highest = 1.0
         if bottom == 0:
             highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
-        if together:
-            return _simultaneous(value, drawn, units, highest, confidence)
         return resampling.estimate(value, drawn, (0.0, highest), units)
 
     means = {
         name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
         for w, name in enumerate(weights)
     }
-    together = None
-    if replicates is not None:
-        together = {name: estimate(w, 3, together=True) for w, name in enumerate(weights)}
-        together["ratio"] = estimate(0, 3, 1, together=True)
     return ByClass(
         class_names=u.class_names,
         n=n,
@@ -253,7 +221,6 @@ def by_class(
         likely=means.get("likely"),
         ratio=estimate(0, 3, 1),
         counts=counts,
-        together=together,
     )
 
 
@@ -268,29 +235,6 @@ def _effective_number(weights: np.ndarray) -> np.ndarray:
     class (Kish).
     """
     return _ratio(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
-
-
-def _simultaneous(
-    value: np.ndarray, replicates: np.ndarray, units: np.ndarray, highest: Any, confidence: float
-) -> Estimate:
-    """Intervals that hold for all classes at once; NaN for a class with a single unit or none.
-
-    Bonferroni loses little here, since classes have different instances, and lets each class have
-    the t quantile of its own units.
-    """
-    has_interval = np.isfinite(value) & (units > 1)
-    family = int(has_interval.sum())
-    level = 1 - (1 - confidence) / max(family, 1)
-    ends = t_interval(
-        value,
-        bootstrap_error(replicates, units),
-        np.fmax(units - 1, 1),
-        level,
-        (0.0, highest),
-        units,
-    )
-    low, high = np.where(has_interval, ends, np.nan)
-    return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
 
 
 def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:

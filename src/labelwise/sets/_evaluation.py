@@ -198,7 +198,7 @@ def _law_is_known(fitted: SetPredictor, event: EventThreshold) -> bool:
     theirs.
     """
     shared = {k for other in fitted.events if other is not event for k in other.classes}
-    return fitted.order is None and shared.isdisjoint(event.classes)
+    return shared.isdisjoint(event.classes)
 
 
 def _expected(
