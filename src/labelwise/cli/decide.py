@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,7 +118,7 @@ def command(
             "expected_cost": per_case.mean(),
             "value_of_label": plan.value_of_label.mean(),
             "value_of_knowledge": plan.value_of_knowledge.mean(),
-            "break_even": asdict(plan.break_even),
+            "break_even": plan.break_even,
             "realized_minus_expected": None,
             "classes": None,
             "realized_cost": None,
@@ -132,7 +131,8 @@ def command(
         echo_json(result)
         return
     echo(repr(plan))
-    echo(f"\n{story or f'{plan.break_even}.'}")
+    if story is not None:
+        echo(f"\n{story}")
     for i in worst:
         echo(one_line(f"{ids[i]}: {plan.explain(i)}"))
     if output is not None:
