@@ -85,7 +85,7 @@ def command(
     import numpy as np
 
     from ..decisions import decide
-    from ..decisions.frames import case_rows
+    from ..decisions.frames import case_columns
 
     loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
@@ -100,8 +100,10 @@ def command(
     ids = loaded.ids
     if ids is None:
         ids = np.arange(len(loaded))
-    if output is not None and write_csv(output, *case_rows(plan, ids, loaded.y_true)):
-        return
+    if output is not None:
+        columns = case_columns(plan, ids, loaded.y_true)
+        if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
+            return
     per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)
     # asked cases often cost the same: first those where the answer saves most
     per_answer = plan.value_of_label.reshape(len(loaded), -1).sum(axis=1)
