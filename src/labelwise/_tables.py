@@ -134,8 +134,12 @@ def json_ready(value: Any, digits: int = 17) -> Any:
     if isinstance(value, list | tuple):
         return [json_ready(part, digits) for part in value]
     if isinstance(value, float | np.floating):
-        return float(f"{value:.{digits}g}") if np.isfinite(value) else None
-    return value.item() if isinstance(value, np.integer | np.bool_) else value
+        if not np.isfinite(value):
+            return None
+        return float(f"{value:.{digits}g}")
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    return value
 
 
 def xarray() -> Any:
@@ -188,8 +192,10 @@ def instance_frame(
     if where is not None:
         known = ids_at(known, where)
     if library == "pandas":
-        if repeat > 1:  # an index keeps its kind
-            known = known.repeat(repeat) if hasattr(known, "repeat") else np.repeat(known, repeat)
+        if repeat > 1 and hasattr(known, "repeat"):  # an index keeps its kind
+            known = known.repeat(repeat)
+        elif repeat > 1:
+            known = np.repeat(known, repeat)
         return frame(table | dict(columns), library, known)
     table["id"] = np.repeat(np.fromiter(known, dtype=object, count=len(known)), repeat)
     return frame(table | dict(columns), library)
@@ -204,7 +210,8 @@ def index_columns(
     ``where`` holds positions in the flattened instances.
     """
     size = int(np.prod(shape, dtype=int))
-    where = np.arange(size) if where is None else where
+    if where is None:
+        where = np.arange(size)
     if ids is not None:
         given = np.asarray(to_numpy(ids))
         if given.shape not in (shape, (size,)):
@@ -215,4 +222,6 @@ def index_columns(
         return {"id": given.reshape(-1)[where]}
     if len(shape) == 1:
         return {"instance": where}
-    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))} if shape else {}
+    if not shape:
+        return {}
+    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))}

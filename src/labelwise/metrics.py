@@ -50,9 +50,9 @@ class LabelwiseMetric:
         multilabel: bool = False,
     ) -> None:
         self.loss = as_loss(loss)
-        self.class_names = (
-            None if class_names is None else check_names(class_names, len(class_names))
-        )
+        self.class_names = None
+        if class_names is not None:
+            self.class_names = check_names(class_names, len(class_names))
         self.multilabel = bool(multilabel)
         self.reset()
 
@@ -68,7 +68,9 @@ class LabelwiseMetric:
     @property
     def n_instances(self) -> int:
         """How many instances have been seen."""
-        return 0 if self._sums is None else int(self._sums[-1])
+        if self._sums is None:
+            return 0
+        return int(self._sums[-1])
 
     @property
     def state(self) -> np.ndarray:
@@ -79,7 +81,9 @@ class LabelwiseMetric:
         """
         if self._sums is not None:
             return self._sums.copy()
-        return np.zeros(0 if self._names is None else 3 * len(self._names) + 1)
+        if self._names is None:
+            return np.zeros(0)
+        return np.zeros(3 * len(self._names) + 1)
 
     def load_state(self, state: Any) -> LabelwiseMetric:
         """Replace the state, for instance by the sum over several processes."""
@@ -96,19 +100,22 @@ class LabelwiseMetric:
     def update(self, probs: Any) -> LabelwiseMetric:
         """Add a batch: probabilities (M, ..., K) of any array library, or a distribution."""
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
-        q = probs if isinstance(probs, Distribution) else kind(probs, class_names=self.class_names)
+        q = probs
+        if not isinstance(probs, Distribution):
+            q = kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
         names = self._labels(u.class_names)
         k = len(names)
         order = list(range(k))
         if q.class_names is not None and q.class_names != names:
             order = values_by_class(dict(zip(q.class_names, order, strict=True)), names, "probs")
-        parts = [
-            to_numpy(getattr(u, part)).astype(float).reshape(-1, k)[:, order] for part in PARTS
-        ]
-        sums = np.concatenate([*(x.sum(axis=0) for x in parts), [len(parts[0])]])
+        sums = []
+        for part in PARTS:
+            values = to_numpy(getattr(u, part)).astype(float).reshape(-1, k)
+            sums.append(values[:, order].sum(axis=0))
+        sums.append(np.array([len(values)]))
         self._structure = u.structure
-        self._add(sums, u.n_members)
+        self._add(np.concatenate(sums), u.n_members)
         return self
 
     def merge(self, other: LabelwiseMetric) -> LabelwiseMetric:
@@ -159,7 +166,9 @@ class LabelwiseMetric:
         return self._names
 
     def _add(self, sums: np.ndarray, n_members: int | None) -> None:
-        self._sums = sums if self._sums is None else self._sums + sums
+        if self._sums is not None:
+            sums = self._sums + sums
+        self._sums = sums
         if n_members is None or self._n_members is None:
             self._n_members = None
         else:
