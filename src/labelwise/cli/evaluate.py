@@ -216,9 +216,8 @@ def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str,
     from ..evaluation import detection_scores
     from ..evaluation.detection import as_numbers
 
-    inside, outside = (
-        _scores(q, decompose(q, loss)) for q in (loaded.distribution(), other.distribution())
-    )
+    q, q_other = loaded.distribution(), other.distribution()
+    inside, outside = _scores(q, decompose(q, loss)), _scores(q_other, decompose(q_other, loss))
     groups: dict[str, Any] = {}
     n_groups = None
     if loaded.groups is not None and other.groups is not None:

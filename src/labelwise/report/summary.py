@@ -94,7 +94,7 @@ class Outcomes:
         """Its probability; for multi-label data the mean probability that a label is right."""
         self.value: np.ndarray | None = None
         """Right or wrong; for multi-label data the share of right labels."""
-        self.table = np.zeros(k, np.int64)
+        self.table: np.ndarray = np.zeros(k, np.int64)
         """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K)
         tp, fp, fn, tn, or (K,).
         """
