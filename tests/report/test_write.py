@@ -53,7 +53,6 @@ def test_a_report_prints_short() -> None:
             {"ood": {"other": lw.Ensemble(np.full((2, 3, 2), 0.5))}},
             "has other classes than the predictions",
         ),
-        ({"multilabel": True}, "MultiLabelEnsemble"),
     ],
 )
 def test_wrong_use_has_its_sentence(change, sentence) -> None:

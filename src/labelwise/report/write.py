@@ -67,7 +67,6 @@ def build_report(
     ood: Distribution | Predictions | Mapping[str, Distribution | Predictions] | None = None,
     costs: Costs | None = None,
     sets: SetPredictor | None = None,
-    multilabel: bool = False,
     title: str = "Predictions",
     max_instances: int = MAX_INSTANCES,
     rng: int | np.random.Generator | None = 0,
@@ -104,8 +103,6 @@ def build_report(
     sets : SetPredictor, optional
         Prediction sets fitted on other cases (`labelwise.sets.fit_sets`), for a table of their
         coverage and size; needs true classes.
-    multilabel : bool
-        Stored ``probs`` are of labels that may occur together.
     title : str
     max_instances : int
         Maximum number of embedded instances.
@@ -121,7 +118,7 @@ def build_report(
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
     """  # noqa: E501
-    cases = _with_labels(q, y_true, ids, multilabel)
+    cases = _with_labels(q, y_true, ids)
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError(
@@ -130,7 +127,7 @@ def build_report(
     labels = cases.names
     if family is not None:
         labels = family.names
-    others = _others(ood, cases, multilabel)
+    others = _others(ood, cases)
     given, coverage = None, None
     if costs is not None:
         given = page_costs(costs, cases)
@@ -201,22 +198,20 @@ def _events(events: Events | None, cases: Predictions) -> dict[str, Any]:
     }
 
 
-def _with_labels(
-    q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool
-) -> Predictions:
+def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predictions:
     """The predictions, with these labels and ids instead of their own, if any are given."""
     y_true, ids = same_rows(q, y_true=y_true, ids=ids)
     if isinstance(q, Predictions):
         p = q
     else:
-        p = Predictions(q=q, multilabel=multilabel or None)
+        p = Predictions(q=q)
         if ids is None and q.ids is not None and not is_positions(q.ids):
             ids = np.asarray(list(map(str, q.ids)))
-    changes: dict[str, Any] = {"multilabel": p.multilabel or multilabel}
+    changes: dict[str, Any] = {}
     if y_true is not None:
         y = changes["y_true"] = to_numpy(columns_by_class(y_true, p.names, "y_true"))
         # a column of 0 and 1 for each class, of predictions that do not say what they are
-        changes["multilabel"] |= p.q is None and y.ndim == 2
+        changes["multilabel"] = p.multilabel or (p.q is None and y.ndim == 2)
     if ids is not None:
         changes["ids"] = to_numpy(ids)
     p = replace(p, **changes)
@@ -266,7 +261,7 @@ def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None
     }
 
 
-def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
+def _others(ood: Any, cases: Predictions) -> dict[str, Predictions]:
     if isinstance(ood, Distribution | Predictions):
         ood = {"out of distribution": ood}
     if ood is not None and not isinstance(ood, Mapping):
@@ -276,7 +271,7 @@ def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predict
         )
     others = {}
     for name, q in (ood or {}).items():
-        others[str(name)] = _with_labels(q, None, None, multilabel)
+        others[str(name)] = _with_labels(q, None, None)
         cases.check_same_model(others[str(name)], f"`ood` {str(name)!r}")
     return others
 
