@@ -54,7 +54,7 @@ def test_it_tells_what_the_decisions_change(preds) -> None:
     output = run(preds).output
     assert str(plan.summary(y)) in output
     assert plan.summary(y).cost_sentence() in output
-    assert f"Asking pays below {plan.break_even.some_case:.3g}" in output
+    assert f"Asking pays below {plan.break_even:.3g}" in output
 
 
 def test_numbers_for_programs(preds) -> None:
@@ -63,12 +63,14 @@ def test_numbers_for_programs(preds) -> None:
     assert found["expected_cost"] == pytest.approx(plan.expected_cost.mean())
     assert sum(found["actions"].values()) == 80
     assert found["realized_cost"] == pytest.approx(plan.summary(y).cost_after)
-    assert found["break_even"]["some_case"] == pytest.approx(plan.value_of_label.max())
+    assert found["break_even"] == pytest.approx(plan.value_of_label.max())
     excess = plan.summary(y).excess
     assert found["realized_minus_expected"] == pytest.approx(
         {"value": excess.value, "low": excess.low, "high": excess.high, "confidence": 0.95}
     )
-    assert found["classes"]["melanoma"]["missed_after"] == plan.summary(y).after.missed[1]
+    assert (
+        found["classes"]["melanoma"]["missed_after"] == plan.summary(y).by_class["missed_after"][1]
+    )
 
 
 def test_the_table_has_truth_probabilities_argmax_and_reason(preds, tmp_path) -> None:

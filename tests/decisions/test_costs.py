@@ -126,7 +126,7 @@ def test_files(tmp_path):
     with pytest.raises(ValueError, match=r"costs\.toml: Invalid"):
         Costs.from_toml(path)
     path.write_text("ask = 1\ndefault = [1,\n")
-    with pytest.raises(ValueError, match=r"costs\.toml: .*\(at line 2, the last\)"):
+    with pytest.raises(ValueError, match=r"costs\.toml: Invalid value \(at end of document\)"):
         Costs.from_toml(path)
     with pytest.raises(FileNotFoundError):
         Costs.from_toml(tmp_path / "nothing.toml")

@@ -1,4 +1,4 @@
-"""Boosters as members, by stand-ins; tests/ecosystem asks real ones."""
+"""Virtual ensembles, by a stand-in; tests/ecosystem asks a real one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelwise.models._batches import Batch
-from labelwise.models.boosted_models import VIRTUAL_ENSEMBLES, catboost_adapter, lightgbm_adapter
+from labelwise.models.boosted_models import VIRTUAL_ENSEMBLES, catboost_adapter
 
 
 def test_the_virtual_ensemble_has_its_members_first() -> None:
@@ -28,9 +28,3 @@ def test_the_virtual_ensemble_has_its_members_first() -> None:
         np.testing.assert_array_equal(members[1][0], [3, 4, 5])
         assert asked[-1] == ("VirtEnsembles", count)
     assert (adapter.class_names, adapter.scores) == (("7", "8", "9"), "logits")
-
-
-def test_each_booster_is_a_member() -> None:
-    models = [SimpleNamespace(predict=lambda x, p=p: np.full(len(x), p)) for p in (0.2, 0.7)]
-    found = lightgbm_adapter(models).predict(Batch((np.ones((3, 2)),), {}))
-    np.testing.assert_array_equal(found, [[0.2] * 3, [0.7] * 3])

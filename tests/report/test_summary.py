@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 import labelwise as lw
 from labelwise.cli import main
-from labelwise.cli.demo import summary
 from labelwise.io import predictions
 from labelwise.report import build_report
 from report_pages import PARTS, ensemble
@@ -136,5 +135,3 @@ def test_page_and_commands_mean_the_same_by_epistemic_share(tmp_path) -> None:
     assert page["everywhere"]["epistemic_share"] == pytest.approx(
         lw.evaluation.by_class(u).ratio.value
     )
-    demo_table = summary({**build_report(q, y_true=y).data})
-    assert {x["class"]: x["epistemic_share"] for x in demo_table["classes"]} == pytest.approx(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, echo_reading, loss_option, notes, predictions_argument
+from ._input import Given, echo_reading, loss_option, notes, unlabeled_predictions
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import OutputPath
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@predictions_argument
+@unlabeled_predictions
 @click.option(
     "-o",
     "--output",
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     ),
 )
 @loss_option(multiple=True)
-@click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
 @click.option("--memory", default="500MB", help="How much to hold at once.")
 @click.option(
     "--scheduler",
@@ -39,7 +38,6 @@ def command(
     predictions: Given,
     output: Path | None,
     loss: tuple[LossName, ...],
-    sums_only: bool,
     memory: str,
     scheduler: str | None,
     as_json: bool,
@@ -70,7 +68,6 @@ def command(
             predictions.path,
             output,
             losses=tuple(dict.fromkeys(loss or ("log",))),
-            labelwise=not sums_only,
             memory=memory,
             scheduler=scheduler,
             progress=progress,

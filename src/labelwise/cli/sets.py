@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from ._input import Choice, Given, predictions_argument, read_events, read_predictions, read_sets
+from ._input import (
+    Choice,
+    Given,
+    predictions_argument,
+    read_events,
+    read_predictions,
+    read_sets,
+    unlabeled_predictions,
+)
 from ._output import check_csv, echo, echo_json, json_option, write_csv
 from ._paths import InputPath, OutputPath
 
@@ -122,7 +130,7 @@ def fit(
 
 
 @command.command()
-@predictions_argument
+@unlabeled_predictions
 @SETS
 @click.option(
     "-o",

@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from .acquisition import Acquisition, acquire
 from .costs import Costs
-from .policy import BreakEven, Decisions, decide
+from .policy import Decisions, decide
 from .problem import ABSTAIN, ASK
-from .summary import ClassCalls, DecisionSummary
+from .summary import DecisionSummary
 from .thresholds import Threshold, choose_threshold
 
 __all__ = [
     "ABSTAIN",
     "ASK",
     "Acquisition",
-    "BreakEven",
-    "ClassCalls",
     "Costs",
     "DecisionSummary",
     "Decisions",

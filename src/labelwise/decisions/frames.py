@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,10 +54,10 @@ def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     return instance_frame(columns, shape, library, ids=ids, known=known, repeat=rows_per_case)
 
 
-def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterator[list[Any]]]:
-    """The header and a row for each case: the truth if known, the likely and the chosen action, its
-    numbers, the reason in one sentence, and the probability ``p_…`` of each class. Per label,
-    several labels in one cell are joined by semicolons.
+def case_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
+    """A column for each thing to tell about a case: the truth if known, the likely and the chosen
+    action, its numbers, the reason in one sentence, and the probability ``p_…`` of each class. Per
+    label, several labels in one cell are joined by semicolons.
     """
     probs = to_numpy(plan.mean).astype(float)
     names = np.asarray(plan.class_names, dtype=object)
@@ -79,10 +78,7 @@ def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterat
     for name in VALUES:
         values = to_numpy(getattr(plan, name)).astype(float)
         columns[name] = values.reshape(len(probs), -1).sum(axis=1)
-    header = [*columns, "reason", *(f"p_{name}" for name in names)]
-    return header, _rows(plan, list(columns.values()), probs)
-
-
-def _rows(plan: Decisions, columns: list[Any], probs: np.ndarray) -> Iterator[list[Any]]:
-    for i, of_case in enumerate(probs):
-        yield [*(column[i] for column in columns), plan.explain(i), *of_case]
+    columns["reason"] = list(map(plan.explain, range(len(probs))))
+    for name, of_class in zip(names, probs.T, strict=True):
+        columns[f"p_{name}"] = of_class
+    return columns

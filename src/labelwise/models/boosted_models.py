@@ -1,33 +1,17 @@
-"""Gradient boosting: boosters of xgboost and lightgbm, and catboost's virtual ensembles. Their
-scikit-learn classes need nothing special.
+"""Gradient boosting: catboost's virtual ensembles. The scikit-learn classes of xgboost, lightgbm
+and catboost need nothing special.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ._adapter import Adapter, each_model
+from ._adapter import Adapter
 from ._batches import Batch
 
 VIRTUAL_ENSEMBLES = 10
-
-
-def xgboost_adapter(models: Sequence[Any]) -> Adapter:
-    """Boosters of xgboost trained with a probabilistic objective (``binary:logistic``,
-    ``multi:softprob``).
-    """
-    from xgboost import DMatrix
-
-    predict = each_model(models, lambda model, batch: model.predict(DMatrix(batch.only)))
-    return Adapter(predict, "unknown")
-
-
-def lightgbm_adapter(models: Sequence[Any]) -> Adapter:
-    """Boosters of lightgbm trained with a probabilistic objective (``binary``, ``multiclass``)."""
-    return Adapter(each_model(models, lambda model, batch: model.predict(batch.only)), "unknown")
 
 
 def catboost_adapter(model: Any, n_samples: int | None) -> Adapter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ._adapter import Adapter, class_order, each_model
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from .boosted_models import catboost_adapter, lightgbm_adapter, xgboost_adapter
+from .boosted_models import catboost_adapter
 from .keras_models import keras_adapter
 from .onnx_models import onnx_adapter
 
@@ -29,32 +29,10 @@ FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
     ("keras", "Model", keras_adapter),
     ("onnxruntime", "InferenceSession", onnx_adapter),
-    ("xgboost", "Booster", xgboost_adapter),
-    ("lightgbm", "Booster", lightgbm_adapter),
 )
 """Module and class of models, and what makes their adapter."""
 
 
-class _Options(TypedDict, total=False):
-    device: Any
-    activation: str | None
-    class_names: ClassNames | None
-    class_axis: int
-    n_samples: int | None
-    extra_modules: Sequence[type]
-    batch_size: int | None
-    rng: int | np.random.Generator | None
-    progress: bool
-
-
-@overload
-def from_models(
-    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
-) -> Ensemble | MultiLabelEnsemble: ...
-@overload
-def from_models(
-    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
-) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
 def from_models(
     models: Any,
     X: Any,
@@ -83,8 +61,8 @@ def from_models(
           `~sklearn.calibration.CalibratedClassifierCV`, also inside
           `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
           classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
-        - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier
-          with ``posterior_sampling=True`` is asked for a virtual ensemble of ``n_samples``.
+        - xgboost, lightgbm, catboost: lists of classifiers; one catboost classifier with
+          ``posterior_sampling=True`` is asked for a virtual ensemble of ``n_samples``.
         - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda
           x: net.apply(params, x)``).
 
@@ -152,11 +130,9 @@ def from_models(
                 "`return_labels` needs a loader that gives labels; `X` has none. You have the "
                 "labels of an array already"
             )
-        if batch_size is None:
-            batch_size = adapter.batch_size
-        else:
+        if batch_size is not None:
             check_positive(batch_size, "batch_size")
-        batches = list(array_batches(X, batch_size))
+        batches = list(array_batches(X, batch_size or adapter.batch_size))
         total = len(batches)
     scores, labels = _predict(adapter, _with_progress(batches, total, progress))
     scores, activation = _activated(_classes_last(scores, class_axis), adapter, activation)
@@ -233,7 +209,7 @@ def _adapter_of(
         predict = each_model(several, lambda model, batch: model(*batch.args, **batch.kwargs))
         return Adapter(predict, "unknown", batch_size=1024)
     raise TypeError(
-        "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, "
+        "`models` must be torch modules, classifiers with predict_proba, Keras models, "
         "ONNX Runtime sessions or functions, all of one kind; got "
         + ", ".join(sorted({type(model).__name__ for model in several}))
     )

@@ -20,7 +20,12 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
 
     An `Uncertainty` is summarized with `by_class` first, over all instances.
     """
-    by = _by_class(by)
+    if isinstance(by, Uncertainty):
+        by = by_class(by)
+    if not isinstance(by, ByClass):
+        raise TypeError(
+            f"`by` must be lw.evaluation.by_class(u, y_true), or u itself; got {type(by).__name__}"
+        )
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
     rules = {
         "own": (by.own, "over its own instances"),
@@ -44,13 +49,3 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(f"mean uncertainty\n{where}")
     add_legend(ax, above=True)
     return ax
-
-
-def _by_class(by: ByClass | Uncertainty) -> ByClass:
-    if isinstance(by, Uncertainty):
-        return by_class(by)
-    if not isinstance(by, ByClass):
-        raise TypeError(
-            f"`by` must be lw.evaluation.by_class(u, y_true), or u itself; got {type(by).__name__}"
-        )
-    return by

@@ -15,9 +15,10 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
     """The costs that the page starts with, by task, and the task that it shows first."""
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
-    tasks = [task for task in TASKS if costs.fits(task)]
+    tasks = list(TASKS)
     if cases.multilabel:
-        tasks = [task for task in tasks if task == "per_label"]
+        tasks = ["per_label"]
+    tasks = list(filter(costs.fits, tasks))
     if not tasks:
         raise ValueError(
             "these costs are a `matrix` for choosing one class, but the labels may occur together. "
