@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     ),
 )
 @loss_option(multiple=True)
+@click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
 @click.option("--memory", default="500MB", help="How much to hold at once.")
 @click.option(
     "--scheduler",
@@ -38,6 +39,7 @@ def command(
     predictions: Given,
     output: Path | None,
     loss: tuple[LossName, ...],
+    sums_only: bool,
     memory: str,
     scheduler: str | None,
     as_json: bool,
@@ -68,6 +70,7 @@ def command(
             predictions.path,
             output,
             losses=tuple(dict.fromkeys(loss or ("log",))),
+            labelwise=not sums_only,
             memory=memory,
             scheduler=scheduler,
             progress=progress,
