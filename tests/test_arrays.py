@@ -28,7 +28,7 @@ def own_boosting(f: Any, y: int) -> Any:
     return xp.sqrt((1 - f) / f) if y else xp.sqrt(f / (1 - f))
 
 
-def parts(u: lw.Uncertainty) -> list[Any]:
+def parts(u: lw.typing.Uncertainty) -> list[Any]:
     return [getattr(u, part) for part in PARTS]
 
 

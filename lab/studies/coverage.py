@@ -427,7 +427,9 @@ def families() -> Iterator[Row]:
 
 
 def classes() -> Iterator[Row]:
-    def draw(rng: np.random.Generator, sizes: Sequence[int]) -> tuple[lw.Uncertainty, np.ndarray]:
+    def draw(
+        rng: np.random.Generator, sizes: Sequence[int]
+    ) -> tuple[lw.typing.Uncertainty, np.ndarray]:
         """Predictions of five members for so many cases of three classes; the members differ most
         about the third.
         """

@@ -417,7 +417,7 @@ def above_one(dtype: str) -> np.ndarray:
     return np.array([above, above[::-1], [[1, 0, 0]] * 6, [above[1]] * 6])
 
 
-def assert_same(found: lw.Uncertainty, clipped: lw.Uncertainty) -> None:
+def assert_same(found: lw.typing.Uncertainty, clipped: lw.typing.Uncertainty) -> None:
     for part in PARTS:
         ours, theirs = np.asarray(getattr(found, part)), np.asarray(getattr(clipped, part))
         assert np.all(np.isfinite(ours))

@@ -34,7 +34,7 @@ def run(preds: Path, *more: Any) -> Any:
     return result
 
 
-def plan_of(preds: Path, task: str = "multiclass") -> tuple[lw.decisions.Decisions, np.ndarray]:
+def plan_of(preds: Path, task: str = "multiclass") -> tuple[lw.typing.Decisions, np.ndarray]:
     with np.load(preds) as file:
         q = (lw.MultiLabelEnsemble if task == "per_label" else lw.Ensemble)(
             file["probs"], class_names=file["class_names"].tolist()

@@ -207,7 +207,7 @@ def test_all_libraries(lib):
     u = lw.decompose(lw.Ensemble(probs))
     parts = (lib.array(x) for x in (u.total, u.aleatoric, u.epistemic))
     summary = by_class(
-        lw.Uncertainty(*parts, class_names=u.class_names, loss=u.loss),
+        lw.typing.Uncertainty(*parts, class_names=u.class_names, loss=u.loss),
         mean=lib.array(probs.mean(0)),
     )
     np.testing.assert_allclose(

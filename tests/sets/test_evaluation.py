@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from labelwise.evaluation import clustered_mean
-from labelwise.sets import SetPredictor, fit_sets
+from labelwise.sets import fit_sets
+from labelwise.typing import SetPredictor
 from set_cases import cases, ensemble
 
 

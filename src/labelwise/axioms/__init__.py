@@ -30,12 +30,9 @@ from ..losses import Loss, LossName
 from .measures import Q, as_measure
 from .search import examine
 from .shifts import center_shift, largest_step, location_shift, mean_preserving_spread
-from .table import AxiomResult, AxiomTable, Counterexample
+from .table import AxiomTable
 
 __all__ = [
-    "AxiomResult",
-    "AxiomTable",
-    "Counterexample",
     "center_shift",
     "check",
     "largest_step",

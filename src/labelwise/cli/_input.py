@@ -28,7 +28,8 @@ from ._paths import InputPath, PredictionPath, will_read, will_write
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
-    from ..sets import LabelThresholds, SetPredictor
+    from ..sets._predictor import SetPredictor
+    from ..sets.labels import LabelThresholds
 
 
 @dataclass(frozen=True)

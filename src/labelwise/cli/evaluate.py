@@ -18,7 +18,7 @@ from ._votes import compare_votes, find_votes, show_votes
 if TYPE_CHECKING:
     from ..decomposition import Uncertainty
     from ..distributions import Distribution
-    from ..evaluation import ByClass
+    from ..evaluation.classes import ByClass
     from ..io import Predictions
     from ..losses import LossName
 

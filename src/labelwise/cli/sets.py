@@ -161,7 +161,7 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
 
     If the file has `groups` (patients), intervals allow for dependence within groups.
     """
-    from ..sets import SetPredictor
+    from ..sets._predictor import SetPredictor
 
     loaded = read_predictions(predictions, quiet=as_json)
     if loaded.y_true is None:

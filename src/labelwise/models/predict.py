@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -33,6 +33,26 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
 """Module and class of models, and what makes their adapter."""
 
 
+class _Options(TypedDict, total=False):
+    device: Any
+    activation: str | None
+    class_names: ClassNames | None
+    class_axis: int
+    n_samples: int | None
+    extra_modules: Sequence[type]
+    batch_size: int | None
+    rng: int | np.random.Generator | None
+    progress: bool
+
+
+@overload
+def from_models(
+    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
+) -> Ensemble | MultiLabelEnsemble: ...
+@overload
+def from_models(
+    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
+) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
 def from_models(
     models: Any,
     X: Any,

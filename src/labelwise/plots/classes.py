@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..decomposition import Uncertainty
-from ..evaluation import ByClass, by_class
+from ..evaluation.classes import ByClass, by_class
 from ._style import add_legend, name_bars, new_axes, stack_parts, tick_text
 
 if TYPE_CHECKING:

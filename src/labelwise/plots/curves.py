@@ -9,7 +9,8 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from ..calibration.reliability import ReliabilityCurve
-from ..evaluation import RejectionCurve, detection_scores
+from ..evaluation import detection_scores
+from ..evaluation.rejection import RejectionCurve
 from ._style import REFERENCE, add_legend, line, new_axes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._arrays import to_numpy
-from ..decisions import Decisions
+from ..decisions.policy import Decisions
 from ._style import ABSTAIN, ACT, ASK, PREDICT, REFERENCE, add_legend, new_axes
 
 if TYPE_CHECKING:

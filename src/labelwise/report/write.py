@@ -23,7 +23,7 @@ from ..events import Events, Family, as_events
 from ..io import Predictions
 from ..io.atomic import write_file
 from ..io.overwriting import refuse_overwriting_source
-from ..sets import SetPredictor
+from ..sets._predictor import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
 from .explanations import FEWEST, LOSSES, PARTS_EXPLAINED
