@@ -17,6 +17,7 @@ from .decisions.policy import Decisions
 from .decisions.summary import DecisionSummary
 from .decisions.thresholds import Threshold
 from .decomposition import Components, Uncertainty
+from .decomposition.results import Top
 from .demo.ecg import ECGEnsemble
 from .demo.fashion import FashionEnsemble
 from .evaluation.classes import ByClass, ClassMeans
@@ -34,6 +35,7 @@ from .sets._label_results import LabelAnswers, LabelEvaluation
 from .sets._predictor import SetPredictor
 from .sets._result import PredictionSets
 from .sets.labels import LabelThresholds
+from .sources import Sources
 
 __all__ = [
     "Acquisition",
@@ -69,7 +71,9 @@ __all__ = [
     "Report",
     "SetEvaluation",
     "SetPredictor",
+    "Sources",
     "Threshold",
+    "Top",
     "Uncertainty",
     "UncertaintyIntervals",
     "VoteCalibration",

@@ -592,6 +592,7 @@ def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
     source = Path(__file__).parents[2] / "src" / "labelwise" / "_engine" / "fused.c"
     checks = ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
     include = ["-I" + sysconfig.get_path("include"), "-DPy_LIMITED_API=0x030B0000"]
+    include.append("-DONE_LEVEL")  # the same source for every level of instructions
     subprocess.run(
         ["gcc", "-O0", "-std=c11", "-shared", "-fPIC", *checks, *include, source, "-o", built],
         check=True,
