@@ -1,4 +1,4 @@
-"""xgboost, lightgbm and catboost: their scikit-learn classes, and virtual ensembles."""
+"""xgboost, lightgbm and catboost: their scikit-learn classes."""
 
 from __future__ import annotations
 
@@ -39,24 +39,3 @@ def test_lists_of_classifiers(library, k, data):
         == np.unique(y, return_counts=True)[1].tolist()
     )
     assert lw.from_models(models[0], x).n_members == 1
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_virtual_ensembles_of_catboost(k, data, names):
-    x, y = data[0], names[np.minimum(data[1], k - 1)]
-    model = catboost.CatBoostClassifier(
-        iterations=100,
-        depth=2,
-        posterior_sampling=True,
-        random_seed=0,
-        verbose=0,
-        allow_writing_files=False,
-        loss_function="MultiClass" if k == 3 else "Logloss",
-    ).fit(x, y)
-    q = lw.from_models(model, x)
-    assert q.probs.shape == (10, 200, k)
-    assert q.class_names == tuple(names[:k])
-    assert lw.from_models(model, x, n_samples=4).n_members == 4
-    assert lw.decompose(q).epistemic.max() > 0
-    assert (q.mean().argmax(-1) == np.minimum(data[1], k - 1)).mean() > 0.8
-    assert np.abs(q.mean() - model.predict_proba(x)).max() < 0.2

@@ -30,60 +30,29 @@ def rare():
 
 
 def test_the_raw_mean_misleads_about_a_rare_class(rare):
-    q, u, truth = rare
-    summary = by_class(u, truth, mean=q.mean())
-    assert summary.rank("everywhere")[0] != "rare"
-    for rule in ("own", "likely", "ratio"):
-        assert summary.rank(rule)[0] == "rare", rule
-    assert summary.rule == "own"
-    assert by_class(u, mean=q.mean()).rule == "likely"
-    assert by_class(u).rule == "ratio"
-    assert by_class(u).ranking[0] == "rare"
+    _, u, truth = rare
+    assert by_class(u).ranking[0] != "rare"
+    assert by_class(u, truth).ranking[0] == "rare"
 
 
-def test_robust_rules_hardly_move_with_prevalence(rare):
+def test_the_own_mean_does_not_move_with_prevalence(rare):
     """Each rare case ten times: its own mean stays as it is, the raw mean follows the number."""
     q, u, truth = rare
     again = np.concatenate([np.arange(1000), np.repeat(np.arange(980, 1000), 9)])
     more = lw.decompose(lw.Ensemble(q.probs[:, again], class_names=q.class_names))
-    before, after = (
-        by_class(u, truth, mean=q.mean()),
-        by_class(more, truth[again], mean=q.mean()[again]),
-    )
-    change = {
-        rule: float(after._by_rule(rule)[2] / before._by_rule(rule)[2])
-        for rule in ("own", "likely", "ratio", "everywhere")
-    }
-    assert change["own"] == pytest.approx(1, abs=1e-12)
-    assert change["likely"] == pytest.approx(1, abs=0.2)
-    assert change["everywhere"] > 3
-    assert 1 < change["ratio"] < 1.8  # the doubt about it on other instances counts too
-
-
-def test_the_ratio_alone_misleads_about_a_class_never_in_doubt():
-    """Nearly all of a negligible doubt is epistemic: the ratio ranks that class first, the
-    conditional means do not.
-    """
-    probs = np.array([[[0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], [[0.5, 0.5, 0.0], [1e-4, 0.0, 1 - 1e-4]]])
-    q = lw.Ensemble(probs, class_names=["a", "b", "c"])
-    summary = by_class(lw.decompose(q), ["b", "c"], mean=q.mean())
-    assert summary.rank("ratio")[0] == "c"
-    assert summary.ranking[:2] == ("b", "c")  # "a" has no instances, so it cannot be ranked by them
-    assert summary.rank("likely")[-1] == "c"
+    before, after = by_class(u, truth), by_class(more, truth[again])
+    assert after.own.epistemic.value[2] == pytest.approx(before.own.epistemic.value[2], abs=1e-12)
+    assert after.everywhere.epistemic.value[2] > 3 * before.everywhere.epistemic.value[2]
 
 
 def test_definitions(rare):
-    q, u, truth = rare
-    mean = q.mean()
-    summary = by_class(u, truth, mean=mean)
+    _, u, truth = rare
+    summary = by_class(u, truth)
     for measure in ("total", "aleatoric", "epistemic"):
         x = getattr(u, measure)
         np.testing.assert_allclose(getattr(summary.everywhere, measure).value, x.mean(0))
         np.testing.assert_allclose(
             getattr(summary.own, measure).value, [x[truth == k, k].mean() for k in range(3)]
-        )
-        np.testing.assert_allclose(
-            getattr(summary.likely, measure).value, (mean * x).sum(0) / mean.sum(0)
         )
     np.testing.assert_allclose(summary.ratio.value, u.epistemic.sum(0) / u.total.sum(0))
     assert summary.counts.tolist() == [700, 280, 20]
@@ -92,9 +61,9 @@ def test_definitions(rare):
 
 
 def test_bootstrap_replicates_follow_the_definition(rare):
-    q, u, truth = rare
+    _, u, truth = rare
     patient = np.arange(1000) % 120
-    summary = by_class(u, truth, mean=q.mean(), groups=patient, n_bootstrap=60, rng=5)
+    summary = by_class(u, truth, groups=patient, n_bootstrap=60, rng=5)
     own, ratio = [], []
     for drawn in np.random.default_rng(5).integers(120, size=(60, 120)):
         rows = np.concatenate([np.flatnonzero(patient == g) for g in drawn])
@@ -196,22 +165,17 @@ def test_multilabel_events_and_batches(rare):
         summary.own.epistemic.value[1], by_class(u, truth).own.epistemic.value[2]
     )
     image = lw.decompose(lw.Ensemble(q.probs.reshape(8, 10, 100, 3), class_names=q.class_names))
-    boxed = by_class(image, truth.reshape(10, 100), mean=q.mean().reshape(10, 100, 3))
-    np.testing.assert_allclose(
-        boxed.likely.total.value, by_class(u, mean=q.mean()).likely.total.value
-    )
+    boxed = by_class(image, truth.reshape(10, 100))
+    np.testing.assert_allclose(boxed.own.total.value, by_class(u, truth).own.total.value)
 
 
 def test_all_libraries(lib):
     probs = np.random.default_rng(8).dirichlet([1, 1, 1], size=(4, 30))
     u = lw.decompose(lw.Ensemble(probs))
     parts = (lib.array(x) for x in (u.total, u.aleatoric, u.epistemic))
-    summary = by_class(
-        lw.typing.Uncertainty(*parts, class_names=u.class_names, loss=u.loss),
-        mean=lib.array(probs.mean(0)),
-    )
+    summary = by_class(lw.typing.Uncertainty(*parts, class_names=u.class_names, loss=u.loss))
     np.testing.assert_allclose(
-        summary.likely.epistemic.value, by_class(u, mean=probs.mean(0)).likely.epistemic.value
+        summary.everywhere.epistemic.value, by_class(u).everywhere.epistemic.value
     )
 
 
@@ -227,14 +191,8 @@ def test_friendly_errors(rare):
         ((u.total,), {}, "lw.decompose"),
         ((u, truth[:3]), {}, "`y_true` must have one class"),
         ((u, q.mean()), {}, "must be one-hot"),
-        ((u,), {"mean": q.mean()[:, :2]}, r"q.mean\(\)"),
-        ((u,), {"mean": q.mean() * 9}, "between 0 and 1"),
         ((u,), {"groups": truth}, "`n_bootstrap`"),
         ((lw.decompose(lw.Ensemble(np.zeros((2, 0, 3)))),), {}, "at least one instance"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             by_class(*args, **options)
-    with pytest.raises(ValueError, match="`rule`"):
-        by_class(u).rank("best")
-    with pytest.raises(ValueError, match="`mean`"):
-        by_class(u).rank("likely")

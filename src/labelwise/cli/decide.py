@@ -61,7 +61,7 @@ def command(
     export them as a costs file.
 
     The CSV file has one line per case: truth, most probable class, action, expected cost, the
-    reason, and all probabilities.
+    reason, and all probabilities. With --task per_label it has one line per case and label.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def command(
     import numpy as np
 
     from ..decisions import decide
-    from ..decisions.frames import case_columns
+    from ..decisions.frames import csv_columns
 
     loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
@@ -101,7 +101,7 @@ def command(
     if ids is None:
         ids = np.arange(len(loaded))
     if output is not None:
-        columns = case_columns(plan, ids, loaded.y_true)
+        columns = csv_columns(plan, ids, loaded.y_true)
         if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
             return
     per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)

@@ -206,7 +206,7 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
         },
         "calibration_error": float(error),
         "rejection": rejection,
-        "classes": _class_rows(by_class(u, labels, mean=mean), single),
+        "classes": _class_rows(by_class(u, labels), single),
     }
 
 
@@ -243,7 +243,7 @@ def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
 
 def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
     """What the members disagree about, class by class, most disagreement first."""
-    own = by.own or by.everywhere
+    own = by.ranked_means
     rows = []
     for name in by.ranking:
         k = by.class_names.index(name)

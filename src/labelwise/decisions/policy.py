@@ -278,8 +278,8 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     .. math:: \min(bt,\ c,\ a(1-t)) = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
     """  # noqa: E501
     if problem.table.ndim == 2:
-        price = None if problem.abstain is None else float(problem.abstain)
-        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price), n_samples=SAMPLES)
+        loss = CostMatrix(problem.table, abstain=problem.abstain)
+        joint = decompose_jointly(q, loss, n_samples=SAMPLES)
         return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]
     b: Any = problem.table[:, 1, 0]

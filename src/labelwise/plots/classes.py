@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
-    """Mean label-wise uncertainty of each class by the ranking rule, the class with the highest
+    """Mean label-wise uncertainty by which the classes are ranked, the class with the highest
     first, with intervals of EU if available.
 
     An `Uncertainty` is summarized with `by_class` first, over all instances.
@@ -27,14 +27,8 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
             f"`by` must be lw.evaluation.by_class(u, y_true), or u itself; got {type(by).__name__}"
         )
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
-    rules = {
-        "own": (by.own, "over its own instances"),
-        "likely": (by.likely, "where it is likely"),
-        "ratio": (by.everywhere, "over all instances"),
-    }
-    means, where = rules[by.rule]
-    if means is None:
-        raise ValueError("`by` has no class means to draw")
+    means = by.ranked_means
+    where = "over all instances" if by.own is None else "over its own instances"
     order = [by.class_names.index(name) for name in by.ranking]
     epistemic = np.nan_to_num(np.asarray(means.epistemic.value)[order])
     aleatoric = np.nan_to_num(np.asarray(means.aleatoric.value)[order])

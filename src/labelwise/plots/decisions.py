@@ -40,9 +40,8 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
         if x.size:
             ax.scatter(x, y, s=14, c=color, marker=marker, alpha=0.6, edgecolors="none", label=name)
     price = plan.problem.ask
-    if price is not None and np.unique(price).size == 1:
-        height = float(np.ravel(price)[0])
-        ax.axhline(height, linestyle="--", label="price of asking", **REFERENCE)
+    if price is not None:
+        ax.axhline(price, linestyle="--", label="price of asking", **REFERENCE)
     ax.set_xlabel("value of knowing the probabilities, if the spread is right")
     ax.set_ylabel("value of an expert's answer")
     add_legend(ax)

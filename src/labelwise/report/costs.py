@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..decisions import Costs
-from ..decisions.costs import PRICES, TASKS
+from ..decisions.costs import TASKS
 from ..io import Predictions
 
 
@@ -24,12 +24,6 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
             "these costs are a `matrix` for choosing one class, but the labels may occur together. "
             "Give `default`, `missed` and `false_alarm`"
         )
-    for name in PRICES:
-        if not isinstance(getattr(costs, name), float | None):
-            raise ValueError(
-                f"the page has one `{name}` for all labels; got one per label. Use "
-                "`labelwise decide`"
-            )
     tables: dict[str, Any] = {}
     for task in tasks:
         table = costs.problem(task, cases.n_classes, cases.class_names)[0].table

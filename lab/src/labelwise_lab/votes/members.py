@@ -18,7 +18,7 @@ from ..statistics import group_codes
 from ..validation import as_rng, to_numpy
 
 Members = Ensemble | MultiLabelEnsemble
-METHODS = ("temperature", "platt", "beta", "isotonic")
+METHODS = ("temperature", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)
