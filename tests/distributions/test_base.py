@@ -85,7 +85,7 @@ def test_decompose(q: StickBreaking) -> None:
 
 def test_joint(q: StickBreaking) -> None:
     u = lw.joint.decompose(q)
-    draws = q.sample(200_000, rng=2)
+    draws = q.sample(50_000, rng=2)
     entropy = -(draws * np.log2(draws)).sum(axis=-1).mean(axis=0)
     assert u.error is not None
     near = np.abs(u.aleatoric - entropy) < 3 * u.error.aleatoric + 0.01

@@ -68,14 +68,19 @@ def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
 def replacing_folder(path: Path, *, inside: Path) -> Iterator[Path]:
     """A new, empty folder that takes the place of ``path`` when the block ends well.
 
-    It is made ``inside`` a folder of the same file system, where what it replaces is set aside.
+    It is made ``inside`` a folder of the same file system, where what it replaces is set aside. If
+    that folder is removed meanwhile (see `remove_at_once`), nothing is replaced: writers that make
+    missing folders again would leave only the files written since.
     """
     path = final_place(path)
     work = Path(tempfile.mkdtemp(dir=inside))
-    new, aside = work / "new", work / "replaced"
+    new, aside, still_here = work / "new", work / "replaced", work / "still_here"
     new.mkdir()
+    still_here.touch()
     try:
         yield new
+        if not still_here.exists():
+            raise FileNotFoundError(f"{str(work)!r} was removed while it was written to")
         _take_over_mode(new, path)
         while True:
             with suppress(FileNotFoundError):  # there may be nothing to replace
@@ -91,6 +96,14 @@ def replacing_folder(path: Path, *, inside: Path) -> Iterator[Path]:
         if aside.exists() and not path.exists():
             aside.rename(path)
         shutil.rmtree(work, ignore_errors=True)
+
+
+def remove_at_once(folder: Path) -> None:
+    """Remove a folder that others may be working in: they find all of it or nothing."""
+    moved = folder.with_name(f"{folder.name}.removed-{os.getpid()}")
+    with suppress(OSError):  # another process may have been faster
+        folder.rename(moved)
+    shutil.rmtree(moved, ignore_errors=True)
 
 
 def final_place(path: Path) -> Path:

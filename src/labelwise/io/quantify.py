@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
-from .atomic import final_place
+from .atomic import final_place, remove_at_once
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
@@ -205,14 +204,15 @@ def quantify(
                     raise
                 missing = blocks.missing()
     except (ValueError, TypeError):  # the input must change, and then the blocks are of no use
-        shutil.rmtree(blocks.folder, ignore_errors=True)
+        remove_at_once(blocks.folder)
         raise
     finally:
         with suppress(OSError):
             blocks.folder.rmdir()  # if it is empty
-    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial"
+    # blocks of any job for this target, and what a killed one did not finish to remove
+    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial*"
     for folder in place.parent.glob(of_any_job):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_at_once(folder)
     by_loss: dict[str, dict[str, float]] = {}
     for loss in chosen:
         by_loss[loss] = {part: means[f"{loss}_sum_{part}"] for part in PARTS}
