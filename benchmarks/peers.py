@@ -73,8 +73,9 @@ def uq360(probs: np.ndarray):
 
 
 def labelwise(probs: np.ndarray):
-    u = lw.decompose(lw.Ensemble(probs), "log")
-    return u, u.sum(), lw.joint.decompose(lw.Ensemble(probs), "log") if u.joint is None else u.joint
+    q = lw.Ensemble(probs)
+    u = lw.decompose(q, "log")
+    return u, u.sum(), lw.joint.decompose(q, "log")
 
 
 KNOWN = {"torch-uncertainty 0.13.0": torch_uncertainty, "probly 0.3.0": probly}

@@ -104,7 +104,7 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
     yield "random forest, 100 trees", lw.from_models(forest, data.test.x)
 
 
-def augrc(score: np.ndarray, correct: np.ndarray) -> evaluation.Estimate:
+def augrc(score: np.ndarray, correct: np.ndarray) -> lw.typing.Estimate:
     """Area under the generalized risk-coverage curve, with a bootstrap interval; the same instances
     are drawn for every score.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import softmax
 
-from labelwise.evaluation import EnsembleCheck
+from labelwise.typing import EnsembleCheck
 
 
 def members(

@@ -208,7 +208,7 @@ def check(found: tuple[Any, Any, Any], b: Batch, name: str) -> None:
 
 def compare(
     how: str, kind: type, b: Batch, name: str, monkeypatch: pytest.MonkeyPatch
-) -> lw.Uncertainty:
+) -> lw.typing.Uncertainty:
     """The uncertainty of a batch, found in one of the `WAYS`, as accurate as promised."""
     with np.errstate(all="raise", under="ignore"):
         u = choose(how, monkeypatch)(kind, b.probs, b.weights, LOSSES[name])

@@ -120,7 +120,7 @@ def dask_compute(arrays: list[Any]) -> list[np.ndarray]:
 
 
 @functools.cache
-def in_numpy(kind: str) -> list[lw.Uncertainty]:
+def in_numpy(kind: str) -> list[lw.typing.Uncertainty]:
     """What each loss gives for NumPy's arrays."""
     return [lw.decompose(distributions(kind), loss) for loss in LOSSES]
 

@@ -57,14 +57,14 @@ def test_a_place_comes_before_the_places_inside_it() -> None:
 
 def test_a_note_is_a_warning_of_users_with_the_same_parts() -> None:
     with pytest.warns(
-        UserWarning, match=r"^`probs` is read as 9 members\. Use class_axis=1$"
+        UserWarning, match=r"^`probs` is read as 9 members\. They do over axis 1: if"
     ) as caught:
         warnings.warn(
-            InputNote("`probs` is read as 9 members", fix="file_classes", axis=1), stacklevel=1
+            InputNote("`probs` is read as 9 members", fix="class_axis", axis=1), stacklevel=1
         )
     assert isinstance(caught[0].message, InputNote)
     assert (
-        caught[0].message.worded({"file_classes": "Use --class-axis {axis}"})
+        caught[0].message.worded({"class_axis": "Use --class-axis {axis}"})
         == "`probs` is read as 9 members. Use --class-axis 1"
     )
 

@@ -28,7 +28,7 @@ def h(*p: float) -> float:
     return -sum(x * np.log2(x) for x in p if x > 0)
 
 
-def assert_same(u: lw.Uncertainty, v: lw.Uncertainty, **tolerance: float) -> None:
+def assert_same(u: lw.typing.Uncertainty, v: lw.typing.Uncertainty, **tolerance: float) -> None:
     for part in PARTS:
         np.testing.assert_allclose(getattr(u, part), getattr(v, part), **tolerance)
 

@@ -103,14 +103,8 @@ FUNCTIONS = {
     ),
     "by class": lambda q, s, c: (
         lw.evaluation.by_class(
-            lw.decompose(q), s(LABELS), mean=c(PROBS[0]), groups=s(GROUPS), **BOOTSTRAP
+            lw.decompose(q), s(LABELS), groups=s(GROUPS), **BOOTSTRAP
         ).own.epistemic
-    ),
-    "likely": lambda q, s, c: (
-        lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
-    ),
-    "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(
-        q, over="instances", groups=s(GROUPS), **BOOTSTRAP
     ),
     "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(
         q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
@@ -121,7 +115,7 @@ FUNCTIONS = {
     ],
     "temperature": lambda q, s, c: lw.calibration.fit_calibration(q, s(LABELS)),
     "calibration": lambda q, s, c: (
-        lw.calibration.fit_calibration(q, s(LABELS), method="platt")(q).probs
+        lw.calibration.fit_calibration(q, s(LABELS), method="isotonic")(q).probs
     ),
     "votes": lambda q, s, c: lw.calibration.vote_reliability(q, c(VOTES), groups=s(GROUPS)),
     "sets": lambda q, s, c: (

@@ -65,6 +65,7 @@ LAYERS = [
     {"decisions"},
     {"plots"},
     {"report"},
+    {"typing"},
     {"cli"},
     {"__main__", "__init__"},
 ]

@@ -158,7 +158,7 @@ def test_an_accumulator_holds_little_beside_its_state() -> None:
     member = probs(6000)[0]
     state = 8 * member.nbytes  # eight arrays (..., K)
 
-    def one_more() -> lw.Uncertainty:
+    def one_more() -> lw.typing.Uncertainty:
         return acc.update(member).result()
 
     acc = lw.Accumulator("log").update(member)

@@ -26,14 +26,13 @@ def test_batches_and_processes_do_not_matter(cuts, loss):
         (one, two)[i % 2].update(batch)
     u = lw.decompose(lw.Ensemble(probs, class_names=NAMES), loss)
     added = LabelwiseMetric(loss, NAMES).load_state(one.state + two.state)
-    for found in (one.merge(two), added):
-        assert found.n_instances == 40
-        for part in PARTS:
-            np.testing.assert_allclose(
-                getattr(found.compute(), part), getattr(u, part).mean(axis=0), rtol=1e-12
-            )
+    assert added.n_instances == 40
+    for part in PARTS:
+        np.testing.assert_allclose(
+            getattr(added.compute(), part), getattr(u, part).mean(axis=0), rtol=1e-12
+        )
     assert one.state.shape == (3 * 3 + 1,)
-    assert one.compute().to_dict() == pytest.approx(u.to_dict())
+    assert added.compute().to_dict() == pytest.approx(u.to_dict())
 
 
 def test_libraries_and_images(lib):
@@ -94,8 +93,6 @@ def test_wrong_use_has_its_sentence():
         metric.load_state(np.zeros(7))
     with pytest.raises(ValueError, match=r"3K \+ 1"):
         metric.load_state(np.zeros(9))
-    with pytest.raises(ValueError, match="same kind"):
-        metric.merge(LabelwiseMetric("squared"))
 
 
 def test_batches_are_matched_by_class_name() -> None:
@@ -111,8 +108,3 @@ def test_batches_are_matched_by_class_name() -> None:
     np.testing.assert_allclose(unnamed.compute().epistemic, metric.compute().epistemic)
     with pytest.raises(ValueError, match="`probs` names 'other', which is not among"):
         metric.update(lw.Ensemble(probs, class_names=["other", *NAMES[1:]]))
-    with pytest.raises(
-        ValueError,
-        match="only a LabelwiseMetric with the same labels in the same order can be merged",
-    ):
-        metric.merge(LabelwiseMetric("log", names).update(probs))

@@ -39,21 +39,23 @@ def use_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("the native kernel was not built here")
 
 
-Way = Callable[[type, np.ndarray, Any, Any], lw.Uncertainty]
+Way = Callable[[type, np.ndarray, Any, Any], lw.typing.Uncertainty]
 """Takes the kind of ensemble, probs (M, N, K), weights (M,), (M, N) or none, and the loss."""
 
 
-def decomposed(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+def decomposed(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.typing.Uncertainty:
     """As users do it: most losses come from the kernel, all others block by block."""
     return lw.decompose(kind(probs, weights=weights, member_axis=0), loss)
 
 
-def general(kind: type, probs: Any, weights: Any, loss: Any) -> lw.Uncertainty:
+def general(kind: type, probs: Any, weights: Any, loss: Any) -> lw.typing.Uncertainty:
     """By the code that serves every array library."""
     loss = lw.losses.as_loss(loss)
     law = kind(probs, weights=weights, member_axis=0).marginal()
     parts = law.split(loss)[:3]
-    return lw.Uncertainty(*map(np.asarray, parts), tuple(map(str, range(probs.shape[-1]))), loss)
+    return lw.typing.Uncertainty(
+        *map(np.asarray, parts), tuple(map(str, range(probs.shape[-1]))), loss
+    )
 
 
 def _tensor(probs: np.ndarray) -> Any:
@@ -66,30 +68,30 @@ def _tensor(probs: np.ndarray) -> Any:
     )
 
 
-def with_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+def with_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.typing.Uncertainty:
     """Tensors in main memory: through the kernel."""
     return _as_numpy(decomposed(kind, _tensor(probs), weights, loss))
 
 
-def general_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+def general_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.typing.Uncertainty:
     """As on other devices."""
     return general(kind, _tensor(probs), weights, loss)
 
 
-def with_jax(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+def with_jax(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.typing.Uncertainty:
     """Arrays in main memory, not traced: through the kernel."""
     jax = optional("jax")
     jax.config.update("jax_enable_x64", True)
     return _as_numpy(decomposed(kind, jax.numpy.asarray(probs), weights, loss))
 
 
-def _as_numpy(u: lw.Uncertainty) -> lw.Uncertainty:
-    return lw.Uncertainty(
+def _as_numpy(u: lw.typing.Uncertainty) -> lw.typing.Uncertainty:
+    return lw.typing.Uncertainty(
         *map(np.asarray, (u.total, u.aleatoric, u.epistemic)), u.class_names, u.loss
     )
 
 
-def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.typing.Uncertainty:
     """One member after another, large ensembles in two halves that are merged."""
     m = len(probs)
     halves = [lw.Accumulator(loss, multilabel=kind is lw.MultiLabelEnsemble) for _ in range(2)]

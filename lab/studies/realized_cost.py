@@ -30,8 +30,9 @@ from sklearn.preprocessing import StandardScaler
 from tables import first_screen, in_short, signed
 
 from labelwise.calibration import calibration_errors, fit_calibration
-from labelwise.decisions import ABSTAIN, ASK, Costs, Decisions, decide
+from labelwise.decisions import ABSTAIN, ASK, Costs, decide
 from labelwise.models import LabelwiseClassifier
+from labelwise.typing import Decisions
 from labelwise_lab import datasets
 from labelwise_lab.pages import table
 

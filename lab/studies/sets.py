@@ -173,20 +173,12 @@ def real(data: Path) -> Iterator[tuple[str, lw.Ensemble, np.ndarray]]:
         )
 
 
-def methods(
-    p: np.ndarray, y: np.ndarray, cal: np.ndarray, level: float, ordinal: bool
-) -> dict[str, Any]:
+def methods(p: np.ndarray, y: np.ndarray, cal: np.ndarray, level: float) -> dict[str, Any]:
     """Fitted sets by name."""
-    common: dict[str, Any] = {"coverage": level}
-    found = {
-        "marginal": fit_sets(p[cal], y[cal], guarantee="marginal", **common),
-        "class": fit_sets(p[cal], y[cal], **common),
+    return {
+        "marginal": fit_sets(p[cal], y[cal], guarantee="marginal", coverage=level),
+        "class": fit_sets(p[cal], y[cal], coverage=level),
     }
-    if ordinal:
-        found["class, no gaps"] = fit_sets(
-            p[cal], y[cal], shape=lw.events.ordinal(p.shape[1]), **common
-        )
-    return found
 
 
 def splits(name: str, q: lw.Ensemble, y: np.ndarray, n_splits: int) -> dict[str, Any]:
@@ -202,7 +194,7 @@ def splits(name: str, q: lw.Ensemble, y: np.ndarray, n_splits: int) -> dict[str,
         cal, new = order[: len(y) // 2], order[len(y) // 2 :]
         made = {
             method: fitted.predict(p[new]).member
-            for method, fitted in methods(p, y, cal, level, name == "RetinaMNIST").items()
+            for method, fitted in methods(p, y, cal, level).items()
         }
         made |= with_uncertainty(p, sd, y, cal, new, level)
         for method, member in made.items():

@@ -29,6 +29,7 @@ PUBLIC = {
             "plots",
             "report",
             "sets",
+            "typing",
         )
     ),
 }

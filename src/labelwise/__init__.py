@@ -15,7 +15,7 @@ from ._engine.kernel import kernel_info
 from ._errors import InputError
 from ._lazy import lazily
 from .accumulator import Accumulator
-from .decomposition import Components, Uncertainty, decompose
+from .decomposition import decompose
 from .distributions import (
     Dirichlet,
     DirichletMixture,
@@ -30,7 +30,6 @@ from .losses import (
     CustomLoss,
     LogLoss,
     Loss,
-    ProperCheck,
     SphericalLoss,
     SquaredLoss,
     ZeroOneLoss,
@@ -42,7 +41,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Accumulator",
     "BetaLoss",
-    "Components",
     "CostLoss",
     "CustomLoss",
     "Dirichlet",
@@ -54,10 +52,8 @@ __all__ = [
     "LogisticNormal",
     "Loss",
     "MultiLabelEnsemble",
-    "ProperCheck",
     "SphericalLoss",
     "SquaredLoss",
-    "Uncertainty",
     "ZeroOneLoss",
     "check_ensemble",
     "check_proper",
@@ -83,6 +79,7 @@ _MODULES = (
     "plots",
     "report",
     "sets",
+    "typing",
 )
 if TYPE_CHECKING:  # the same names for type checkers
     from . import (  # noqa: F401
@@ -98,6 +95,7 @@ if TYPE_CHECKING:  # the same names for type checkers
         plots,
         report,
         sets,
+        typing,
     )
     from .evaluation.ensemble_health import check_ensemble as check_ensemble
     from .io.load import load_predictions as load_predictions

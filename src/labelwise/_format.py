@@ -9,14 +9,13 @@ sign.
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
-from math import isinf, isnan
+from math import isfinite, isnan
 
 MISSING = "–"
 """Written for a number that is not known."""
-_EXACT = Context(
-    prec=800
-)  # holds every float: the smallest has 324 decimals, the largest 309 digits
-_SAME = Decimal("1e-12")  # sums of floats are off by so little
+# holds every float: the smallest has 324 decimals, the largest 309 digits
+_EXACT = Context(prec=800)
+_ROUNDING = Decimal("1e-12")  # sums of floats are off by so little
 
 
 def _digits(x: float) -> Decimal:
@@ -29,13 +28,11 @@ def _round(x: Decimal, decimals: int) -> Decimal:
     return rounded or abs(rounded)  # no -0
 
 
-def _special(x: float | None) -> str | None:
+def _not_finite(x: float | None) -> str:
     """What is written for a number that is missing or infinite."""
     if x is None or isnan(x):
         return MISSING
-    if isinf(x):
-        return "inf" if x > 0 else "-inf"
-    return None
+    return "inf" if x > 0 else "-inf"
 
 
 def fixed(x: float | None, decimals: int) -> str:
@@ -44,9 +41,8 @@ def fixed(x: float | None, decimals: int) -> str:
     >>> fixed(0.0625, 3), fixed(-0.0001, 3), fixed(1234.5, 1)
     ('0.063', '0.000', '1,234.5')
     """
-    special = _special(x)
-    if special is not None or x is None:
-        return special or MISSING
+    if x is None or not isfinite(x):
+        return _not_finite(x)
     return f"{_round(_digits(x), decimals):,f}"
 
 
@@ -65,9 +61,8 @@ def percent(x: float | None, decimals: int = 1) -> str:
     >>> percent(0.86825), percent(3 / 1000, 0), percent(999 / 1000, 0), percent(1.0)
     ('86.8 %', '< 1 %', '> 99 %', '100 %')
     """
-    special = _special(x)
-    if special is not None or x is None:
-        return special or MISSING
+    if x is None or not isfinite(x):
+        return _not_finite(x)
     exact = _digits(x).scaleb(2, _EXACT)
     rounded = _round(exact, decimals)
     step = Decimal(1).scaleb(-decimals)
@@ -76,7 +71,9 @@ def percent(x: float | None, decimals: int = 1) -> str:
             return "0 %"
         return f"< {step:f} %" if exact > 0 else f"> -{step:f} %"
     if rounded == 100:
-        return f"> {100 - step:f} %" if exact < 100 - _SAME else "100 %"
+        if exact >= 100 - _ROUNDING:
+            return "100 %"
+        return f"> {100 - step:f} %"
     return f"{rounded:,f} %"
 
 
@@ -86,9 +83,8 @@ def points(x: float | None, decimals: int = 1) -> str:
     >>> points(0.075), points(-0.0001)
     ('7.5', '0.0')
     """
-    special = _special(x)
-    if special is not None or x is None:
-        return special or MISSING
+    if x is None or not isfinite(x):
+        return _not_finite(x)
     return f"{_round(_digits(x).scaleb(2, _EXACT), decimals):,f}"
 
 
@@ -99,9 +95,8 @@ def number(x: float | None, digits: int = 3) -> str:
     >>> number(0.4251), number(12345.6), number(-0.0), number(2.5e9), number(0.00001234)
     ('0.425', '12,346', '0', '2.5e9', '1.23e-5')
     """
-    special = _special(x)
-    if special is not None or x is None:
-        return special or MISSING
+    if x is None or not isfinite(x):
+        return _not_finite(x)
     exact = _digits(x)
     if not exact:
         return "0"
@@ -113,17 +108,9 @@ def number(x: float | None, digits: int = 3) -> str:
     return _trimmed(_round(exact, max(decimals, 0)))
 
 
-def signed(x: float | None, digits: int = 3) -> str:
-    """A change: as `number`, with its sign.
-
-    >>> signed(0.5), signed(-0.5), signed(0.0)
-    ('+0.5', '-0.5', '0')
-    """
-    text = number(x, digits)
-    return f"+{text}" if x is not None and x > 0 else text
-
-
 def _trimmed(x: Decimal) -> str:
     """Without zeros at the end that say nothing."""
     text = f"{x:,f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if "." not in text:
+        return text
+    return text.rstrip("0").rstrip(".")

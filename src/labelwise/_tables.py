@@ -133,7 +133,9 @@ def json_ready(value: Any, digits: int = 17) -> Any:
     if isinstance(value, list | tuple):
         return [json_ready(part, digits) for part in value]
     if isinstance(value, float | np.floating):
-        return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+        if not np.isfinite(value):
+            return None
+        return float(f"{value:.{digits}g}")
     if isinstance(value, np.integer | np.bool_):
         return value.item()
     return value
@@ -189,8 +191,10 @@ def instance_frame(
     if where is not None:
         known = ids_at(known, where)
     if library == "pandas":
-        if repeat > 1:  # an index keeps its kind
-            known = known.repeat(repeat) if hasattr(known, "repeat") else np.repeat(known, repeat)
+        if repeat > 1 and hasattr(known, "repeat"):  # an index keeps its kind
+            known = known.repeat(repeat)
+        elif repeat > 1:
+            known = np.repeat(known, repeat)
         return frame(table | dict(columns), library, known)
     table["id"] = np.repeat(np.fromiter(known, dtype=object, count=len(known)), repeat)
     return frame(table | dict(columns), library)

@@ -1,4 +1,4 @@
-"""Mean label-wise uncertainty over batches and processes, as a metric that is updated, merged and
+"""Mean label-wise uncertainty over batches and processes, as a metric that is updated and
 computed.
 """
 
@@ -25,7 +25,7 @@ class LabelwiseMetric:
     after batch.
 
     The state is 3K + 1 sums over instances (`state`). To combine processes, add their states
-    (``all_reduce``) or `merge`; the result does not depend on how the instances were distributed.
+    (``all_reduce``); the result does not depend on how the instances were distributed.
 
     Parameters
     ----------
@@ -117,29 +117,14 @@ class LabelwiseMetric:
             sums.append(values.sum(axis=0))
         sums.append(np.array([len(values)]))
         self._structure = u.structure
-        self._add(np.concatenate(sums), u.n_members)
-        return self
-
-    def merge(self, other: LabelwiseMetric) -> LabelwiseMetric:
-        """Add what another metric of the same loss and labels has seen."""
-        if (
-            not isinstance(other, LabelwiseMetric)
-            or repr(other.loss) != repr(self.loss)
-            or other.multilabel != self.multilabel
-        ):
-            raise InputError(
-                f"only a LabelwiseMetric of the same kind can be merged; this one has {self.loss!r}"
-            )
-        if other._sums is None or other._names is None:
-            return self
-        names = self._labels(other._names)
-        if other._names != names:
-            raise InputError(
-                "only a LabelwiseMetric with the same labels in the same order can be merged; "
-                f"this one has {names}, the other {other._names}"
-            )
-        self._structure = other._structure
-        self._add(other._sums, other._n_members)
+        new = np.concatenate(sums)
+        if self._sums is not None:
+            new += self._sums
+        self._sums = new
+        if u.n_members is None or self._n_members is None:
+            self._n_members = None
+        else:
+            self._n_members = max(self._n_members, u.n_members)
         return self
 
     def compute(self) -> Uncertainty:
@@ -166,12 +151,3 @@ class LabelwiseMetric:
         if len(names) != len(self._names):
             raise InputError(f"the metric has {len(self._names)} labels; got {len(names)}")
         return self._names
-
-    def _add(self, sums: np.ndarray, n_members: int | None) -> None:
-        if self._sums is not None:
-            sums = self._sums + sums
-        self._sums = sums
-        if n_members is None or self._n_members is None:
-            self._n_members = None
-        else:
-            self._n_members = max(self._n_members, n_members)

@@ -49,7 +49,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
         before, _ = lw.calibration.fit_calibration(q, labels).log_loss
         assert before == pytest.approx(-np.log2(0.98))
         assert lw.evaluation.by_class(u, labels).counts.tolist() == [1, 2, 0]
-        assert not plan.summary(labels).before.missed.any()
+        assert not plan.summary(labels).by_class["missed_before"].any()
         assert Predictions(q=q, y_true=np.asarray(labels)).true_class.tolist() == [0, 1, 1]
 
 

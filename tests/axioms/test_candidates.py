@@ -1,29 +1,28 @@
-"""Candidates of the search: valid distributions of every kind, changed at every scale, and rounded
-without losing a member.
-"""
+"""Candidates of the search: valid distributions of every kind, rounded without losing a member."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import labelwise as lw
 from labelwise.axioms.candidates import (
     SMALLEST_PROBABILITY,
-    decode,
-    draw_parameters,
-    mutate_parameters,
-    round_parameters,
-    simplex,
+    draw_candidates,
+    one_candidate,
+    round_candidate,
 )
 
 
 @pytest.fixture
-def params():
-    return draw_parameters(np.random.default_rng(0), 3, 400, 4)
+def candidates():
+    return draw_candidates(np.random.default_rng(0), 3, 400, 4)
 
 
-def test_candidates_are_distributions_of_every_kind(params):
-    c = decode(params)
+def test_candidates_are_distributions_of_every_kind(candidates):
+    c = candidates
     atoms = np.asarray(c.q.probs)
     np.testing.assert_allclose(atoms.sum(axis=-1), 1)
     assert not np.any((atoms > 0) & (atoms < SMALLEST_PROBABILITY / 2))
@@ -35,19 +34,11 @@ def test_candidates_are_distributions_of_every_kind(params):
     assert np.all((c.p >= 0.02) & (c.p <= 0.98))
 
 
-def test_mutation_is_relative_and_keeps_zeros(params):
-    children = mutate_parameters(np.random.default_rng(1), params, np.full(400, 0.01))
-    assert not np.array_equal(children, params)
-    np.testing.assert_array_equal(children == 0, params == 0)
-    np.testing.assert_allclose(children, params, rtol=0.06)
-
-
-def test_tidy_rounds_what_it_can(params):
-    one = params[:, :1]
-    simple = round_parameters(one, 2)
-    np.testing.assert_allclose(simple[..., :4], np.round(simple[..., :4], 2), atol=1e-15)
-    np.testing.assert_allclose(simple[..., :4].sum(axis=-1), 1)
-    np.testing.assert_allclose(simple[..., :4], simplex(one[..., :4]), atol=0.02)
-    vanishing = one.copy()
-    vanishing[0, 0, 12] = 1e-9  # the weight of a member
-    assert round_parameters(vanishing, 2) is None
+def test_numbers_are_rounded_where_no_member_vanishes(candidates):
+    one = one_candidate(candidates, 0)
+    simple = round_candidate(one, 2)
+    np.testing.assert_allclose(simple.q.probs, np.round(simple.q.probs, 2), atol=1e-15)
+    np.testing.assert_allclose(simple.q.probs.sum(axis=-1), 1)
+    np.testing.assert_allclose(simple.q.probs, one.q.probs, atol=0.02)
+    vanishing = lw.Ensemble(one.q.probs, weights=[1e-9, 0.5, 0.5], member_axis=0)
+    assert round_candidate(replace(one, q=vanishing), 2) is None

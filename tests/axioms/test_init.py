@@ -187,7 +187,7 @@ def test_errors(call, sentence):
 
 def _infinite(q):
     u = squared(q)
-    return lw.Components(u.total, u.aleatoric, np.full_like(u.epistemic, np.inf))
+    return lw.typing.Components(u.total, u.aleatoric, np.full_like(u.epistemic, np.inf))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def _infinite(q):
             "`q` must be an lw.Ensemble",
         ),
         (lambda: check(lambda f, y: (f - y) ** 2), r"wrap it: lw.CustomLoss\(phi\)"),
-        (lambda: check(lambda q: (1, 2, 3)), "as lw.Components"),
+        (lambda: check(lambda q: (1, 2, 3)), "as lw.typing.Components"),
         (lambda: check("log", rng=-1), "`rng` must be None, an integer"),
         (lambda: check("log", rng=1.5), "`rng` must be None, an integer"),
     ],

@@ -15,7 +15,8 @@ def wrong(
     aleatoric=lambda u, q: u.aleatoric,
     epistemic=lambda u, q: u.epistemic,
 ):
-    return lambda q: lw.Components(*(f(squared(q), q) for f in (total, aleatoric, epistemic)))
+    parts = (total, aleatoric, epistemic)
+    return lambda q: lw.typing.Components(*(part(squared(q), q) for part in parts))
 
 
 @pytest.mark.parametrize(

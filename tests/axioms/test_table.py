@@ -28,7 +28,7 @@ def test_printing():
     assert "equality for example at Q = " in str(table("log")["A3", "TU"])
     assert "holds for EU, strictly, in " in str(table("log")["A3", "EU"])
     assert "though Q is not a Dirac measure" in str(table("zero_one")["A1", "EU"])
-    many = lw.axioms.Counterexample(
+    many = lw.typing.Counterexample(
         lw.Ensemble(np.full((9, 2), 0.5), member_axis=0), (), 0.0, 0.0, "so"
     )
     assert "… (9 atoms)" in str(many)

@@ -40,9 +40,7 @@ def test_check_finds_over_confidence_and_says_so():
         "(95 % interval: 7.1 percentage points under-confident to 2.3 over-confident)."
     )
     # more than one can live with, not merely not perfect
-    assert check_calibration(
-        sharpen(p, 3), y, rng=0, n_bootstrap=200, tolerance=0.5, class_tolerance=1
-    ).ok
+    assert check_calibration(sharpen(p, 3), y, rng=0, n_bootstrap=200, tolerance=0.5).ok
 
 
 def test_check_finds_a_rare_class_that_is_wrong():
@@ -105,7 +103,7 @@ def test_labels_that_may_occur_together_are_counted_one_by_one():
         [np.arange(400) < 240, np.arange(400) < 280], axis=1
     )  # 60 and 70 % instead of 90 %
     check = check_calibration(
-        lw.MultiLabelEnsemble(p[None]), present, rng=0, n_bootstrap=50, class_tolerance=1
+        lw.MultiLabelEnsemble(p[None]), present, rng=0, n_bootstrap=50, tolerance=0.1
     )
     assert str(check) == (
         "Over-confident by 25.0 percentage points (95 % interval 20.6 to 29.6): 65.0 % right, 90.0 "

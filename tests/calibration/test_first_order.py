@@ -1,4 +1,4 @@
-"""Recalibration of labels and members by temperature, Platt, beta and isotonic maps."""
+"""Recalibration of labels and members by temperature and isotonic maps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import labelwise as lw
 from labelwise.calibration import fit_calibration
-from labelwise.calibration._maps import fit_logistic
+from labelwise.calibration._maps import fit_slope
 from labelwise.calibration.first_order import METHODS
 from labelwise.evaluation import log_loss
 
@@ -66,25 +66,12 @@ def test_classes_that_exclude_each_other(lib, method):
 def test_temperature_of_one_label_is_found_by_a_grid():
     rng = np.random.default_rng(2)
     q, y = labels(rng, 400, members=2, bend=(0.0, 3.0))
-    found = fit_logistic(q.probs[..., 0], y[:, 0].astype(float), "temperature", prior_sd=1e6)
+    found = fit_slope(q.probs[..., 0], y[:, 0].astype(float), prior_sd=1e6)
     grid = np.linspace(0.1, 1.5, 2801)
     logit = np.log(q.probs[..., 0]) - np.log1p(-q.probs[..., 0])
     p = (1 / (1 + np.exp(-grid[:, None, None] * logit))).mean(axis=1)
     loss = -np.where(y[:, 0] == 1, np.log(p), np.log1p(-p)).mean(axis=1)
-    assert found.a == 0
-    assert found.b == found.c == pytest.approx(grid[loss.argmin()], abs=1e-3)
-
-
-def test_platt_is_logistic_regression_for_one_member(optional):
-    linear = optional("sklearn.linear_model")
-    rng = np.random.default_rng(3)
-    q, y = labels(rng, 500, members=1)
-    found = fit_logistic(q.probs[..., 1], y[:, 1].astype(float), "platt", prior_sd=1e6)
-    logit = (np.log(q.probs[0, :, 1]) - np.log1p(-q.probs[0, :, 1]))[:, None]
-    expected = linear.LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(logit, y[:, 1])
-    np.testing.assert_allclose(
-        [found.a, found.b], [expected.intercept_[0], expected.coef_[0, 0]], atol=1e-4
-    )
+    assert found.slope == pytest.approx(grid[loss.argmin()], abs=1e-3)
 
 
 def test_a_perfect_small_set_stays_finite():
@@ -98,14 +85,19 @@ def test_a_perfect_small_set_stays_finite():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda q, y: fit_calibration(q, y, method="spline"), "`method` must be one of"),
+        (
+            lambda q, y: fit_calibration(q, y, method="spline"),
+            "`method` must be 'temperature' or 'isotonic'; got 'spline'",
+        ),
         (lambda q, y: fit_calibration(q.probs, y), r"Pass lw\.Ensemble"),
         (
             lambda q, y: fit_calibration(lw.Dirichlet(np.ones((4, 3))), y),
             "Dirichlet, which has no members",
         ),
         (
-            lambda q, y: fit_calibration(q, y, method="beta")(lw.Ensemble(np.full((2, 4, 2), 0.5))),
+            lambda q, y: fit_calibration(q, y, method="isotonic")(
+                lw.Ensemble(np.full((2, 4, 2), 0.5))
+            ),
             "3 classes the maps were fitted for",
         ),
     ],
@@ -119,7 +111,7 @@ def test_maps_are_for_the_classes_they_were_fitted_to():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), (2, 60))
     calibration = fit_calibration(
-        lw.Ensemble(probs, class_names=["a", "b", "c"]), rng.integers(3, size=60), method="platt"
+        lw.Ensemble(probs, class_names=["a", "b", "c"]), rng.integers(3, size=60), method="isotonic"
     )
     with pytest.raises(ValueError) as error:  # noqa: PT011
         calibration(lw.Ensemble(probs, class_names=["c", "b", "a"]))

@@ -51,7 +51,7 @@ def costs(text: str) -> Costs:
     return Costs.from_toml("costs.toml")
 
 
-def fit(**options: Any) -> lw.sets.SetPredictor:
+def fit(**options: Any) -> lw.typing.SetPredictor:
     """Prediction sets that the command reads too."""
     fitted = lw.sets.fit_sets(POOL, Y, coverage=0.5, **options)
     fitted.save("sets.npz")

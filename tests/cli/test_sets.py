@@ -80,7 +80,7 @@ def test_the_three_steps(folder: Path) -> None:
     assert rows[3]["id"] == "case 3"
 
 
-def test_pools_order_and_patients(folder: Path) -> None:
+def test_pools_and_patients(folder: Path) -> None:
     (folder / "pools.toml").write_text('rare = ["melanoma", "lentigo"]\n')
     output = run(
         "fit",
@@ -89,7 +89,6 @@ def test_pools_order_and_patients(folder: Path) -> None:
         folder / "s.npz",
         "--events",
         folder / "pools.toml",
-        "--ordinal",
     ).output
     assert "not for each class in 'rare'" in output
     output = run(

@@ -49,24 +49,11 @@ def test_names_of_the_costs_serve_a_prediction_without_names():
             "`matrix` is 2 × 2; the prediction has K = 3 classes",
         ),
         (Costs([[0, 1], [1, 0]]), "multi-class", 2, "Did you mean 'multiclass'?"),
-        (Costs([[0, 1], [1, 0]], ask=[1, 2]), "multiclass", 2, "`ask` must be one number"),
         (
             Costs(false_alarm=[1, 2], missed=1),
             "per_label",
             3,
             "`false_alarm` is given for 2 classes; the prediction has K = 3",
-        ),
-        (
-            Costs(default=1, ask={"nevus": 1}, class_names=NAMES),
-            "per_label",
-            2,
-            "`ask` must give a number for every class; missing: 'melanoma'",
-        ),
-        (
-            Costs(default=1, expert_error={}, class_names=NAMES),
-            "per_label",
-            2,
-            "`expert_error` must give a number for every class; missing: 'nevus', 'melanoma'",
         ),
         (
             Costs(MATRIX, class_names=NAMES),
@@ -126,7 +113,7 @@ def test_files(tmp_path):
     with pytest.raises(ValueError, match=r"costs\.toml: Invalid"):
         Costs.from_toml(path)
     path.write_text("ask = 1\ndefault = [1,\n")
-    with pytest.raises(ValueError, match=r"costs\.toml: .*\(at line 2, the last\)"):
+    with pytest.raises(ValueError, match=r"costs\.toml: Invalid value \(at end of document\)"):
         Costs.from_toml(path)
     with pytest.raises(FileNotFoundError):
         Costs.from_toml(tmp_path / "nothing.toml")

@@ -154,7 +154,7 @@ def test_multiclass_is_the_best_of_all_plans(weights, pay, abstain, ask, error):
     a=st.lists(cost, min_size=2, max_size=2),
     b=st.lists(cost, min_size=2, max_size=2),
     abstain=st.none() | cost,
-    ask=st.none() | st.lists(st.floats(0, 3), min_size=2, max_size=2),
+    ask=st.none() | st.floats(0, 3),
     error=st.floats(0, 0.99),
 )
 def test_per_label_is_the_best_set_of_labels_to_act_on(t, a, b, abstain, ask, error):
@@ -163,10 +163,8 @@ def test_per_label_is_the_best_set_of_labels_to_act_on(t, a, b, abstain, ask, er
     plan = decide(q, costs, task="per_label")
     each = [
         [
-            cost_of_plan(
-                [1 - t[k], t[k]], [[0, a[k]], [b[k], 0]], abstain, ask and ask[k], error, one
-            )
-            for one in all_plans(2, abstain, ask and ask[k])
+            cost_of_plan([1 - t[k], t[k]], [[0, a[k]], [b[k], 0]], abstain, ask, error, one)
+            for one in all_plans(2, abstain, ask)
         ]
         for k in range(2)
     ]

@@ -50,10 +50,10 @@ def test_sentences():
     )
     many = decide(
         lw.MultiLabelEnsemble(np.full((1, 1, 9), 0.9)),
-        Costs(false_alarm=1, missed=1, abstain=np.r_[0, np.ones(8)]),
+        Costs(false_alarm=np.r_[9, np.ones(8)], missed=1, abstain=0.2),
         task="per_label",
     )
     assert (
         many.explain(0)
-        == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); abstain on 0 (expected cost 0)"
+        == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); abstain on 0 (expected cost 0.2)"
     )

@@ -100,7 +100,7 @@ def test_commands_have_their_names():
             "reference/core.html",
             "https://numpy.org/doc/stable/reference/random/generator.html#numpy.random.Generator",
         ),
-        ("reference/evaluation.html", "core.html#labelwise.Uncertainty"),
+        ("reference/evaluation.html", "typing.html#labelwise.typing.Uncertainty"),
         ("reference/evaluation.html", "index.html#array"),
     ],
 )

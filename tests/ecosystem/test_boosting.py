@@ -1,4 +1,4 @@
-"""xgboost, lightgbm and catboost: their scikit-learn classes, boosters and virtual ensembles."""
+"""xgboost, lightgbm and catboost: their scikit-learn classes."""
 
 from __future__ import annotations
 
@@ -39,60 +39,3 @@ def test_lists_of_classifiers(library, k, data):
         == np.unique(y, return_counts=True)[1].tolist()
     )
     assert lw.from_models(models[0], x).n_members == 1
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_boosters(k, data):
-    x, y = data[0], np.minimum(data[1], k - 1)
-    objective = (
-        {"objective": "multi:softprob", "num_class": 3}
-        if k == 3
-        else {"objective": "binary:logistic"}
-    )
-    models = [
-        xgboost.train({**objective, "subsample": 0.5, "seed": i}, xgboost.DMatrix(x, y), 4)
-        for i in range(2)
-    ]
-    q = lw.from_models(models, x, class_names=["ant", "bee", "cat"][:k])
-    expected = np.stack([m.predict(xgboost.DMatrix(x)) for m in models])
-    np.testing.assert_allclose(q.probs if k == 3 else q.probs[..., 1], expected, atol=1e-7)
-    objective = {"objective": "multiclass", "num_class": 3} if k == 3 else {"objective": "binary"}
-    models = [
-        lightgbm.train({**objective, "verbose": -1, "seed": i}, lightgbm.Dataset(x, y), 4)
-        for i in range(2)
-    ]
-    q = lw.from_models(models, x)
-    expected = np.stack([m.predict(x) for m in models])
-    np.testing.assert_allclose(q.probs if k == 3 else q.probs[..., 1], expected, atol=1e-12)
-
-
-def test_raw_scores_of_a_booster_are_refused_until_you_say_what_they_are(data):
-    x, y = data[0], np.minimum(data[1], 1)
-    model = xgboost.train({"objective": "binary:logitraw"}, xgboost.DMatrix(x, y), 4)
-    with pytest.raises(ValueError, match="activation='sigmoid' for logits"):
-        lw.from_models([model], x)
-    p = 1 / (1 + np.exp(-model.predict(xgboost.DMatrix(x)).astype(float)))
-    np.testing.assert_allclose(
-        lw.from_models([model], x, activation="sigmoid").probs[0, :, 1], p, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_virtual_ensembles_of_catboost(k, data, names):
-    x, y = data[0], names[np.minimum(data[1], k - 1)]
-    model = catboost.CatBoostClassifier(
-        iterations=100,
-        depth=2,
-        posterior_sampling=True,
-        random_seed=0,
-        verbose=0,
-        allow_writing_files=False,
-        loss_function="MultiClass" if k == 3 else "Logloss",
-    ).fit(x, y)
-    q = lw.from_models(model, x)
-    assert q.probs.shape == (10, 200, k)
-    assert q.class_names == tuple(names[:k])
-    assert lw.from_models(model, x, n_samples=4).n_members == 4
-    assert lw.decompose(q).epistemic.max() > 0
-    assert (q.mean().argmax(-1) == np.minimum(data[1], k - 1)).mean() > 0.8
-    assert np.abs(q.mean() - model.predict_proba(x)).max() < 0.2

@@ -30,60 +30,29 @@ def rare():
 
 
 def test_the_raw_mean_misleads_about_a_rare_class(rare):
-    q, u, truth = rare
-    summary = by_class(u, truth, mean=q.mean())
-    assert summary.rank("everywhere")[0] != "rare"
-    for rule in ("own", "likely", "ratio"):
-        assert summary.rank(rule)[0] == "rare", rule
-    assert summary.rule == "own"
-    assert by_class(u, mean=q.mean()).rule == "likely"
-    assert by_class(u).rule == "ratio"
-    assert by_class(u).ranking[0] == "rare"
+    _, u, truth = rare
+    assert by_class(u).ranking[0] != "rare"
+    assert by_class(u, truth).ranking[0] == "rare"
 
 
-def test_robust_rules_hardly_move_with_prevalence(rare):
+def test_the_own_mean_does_not_move_with_prevalence(rare):
     """Each rare case ten times: its own mean stays as it is, the raw mean follows the number."""
     q, u, truth = rare
     again = np.concatenate([np.arange(1000), np.repeat(np.arange(980, 1000), 9)])
     more = lw.decompose(lw.Ensemble(q.probs[:, again], class_names=q.class_names))
-    before, after = (
-        by_class(u, truth, mean=q.mean()),
-        by_class(more, truth[again], mean=q.mean()[again]),
-    )
-    change = {
-        rule: float(after._by_rule(rule)[2] / before._by_rule(rule)[2])
-        for rule in ("own", "likely", "ratio", "everywhere")
-    }
-    assert change["own"] == pytest.approx(1, abs=1e-12)
-    assert change["likely"] == pytest.approx(1, abs=0.2)
-    assert change["everywhere"] > 3
-    assert 1 < change["ratio"] < 1.8  # the doubt about it on other instances counts too
-
-
-def test_the_ratio_alone_misleads_about_a_class_never_in_doubt():
-    """Nearly all of a negligible doubt is epistemic: the ratio ranks that class first, the
-    conditional means do not.
-    """
-    probs = np.array([[[0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], [[0.5, 0.5, 0.0], [1e-4, 0.0, 1 - 1e-4]]])
-    q = lw.Ensemble(probs, class_names=["a", "b", "c"])
-    summary = by_class(lw.decompose(q), ["b", "c"], mean=q.mean())
-    assert summary.rank("ratio")[0] == "c"
-    assert summary.ranking[:2] == ("b", "c")  # "a" has no instances, so it cannot be ranked by them
-    assert summary.rank("likely")[-1] == "c"
+    before, after = by_class(u, truth), by_class(more, truth[again])
+    assert after.own.epistemic.value[2] == pytest.approx(before.own.epistemic.value[2], abs=1e-12)
+    assert after.everywhere.epistemic.value[2] > 3 * before.everywhere.epistemic.value[2]
 
 
 def test_definitions(rare):
-    q, u, truth = rare
-    mean = q.mean()
-    summary = by_class(u, truth, mean=mean)
+    _, u, truth = rare
+    summary = by_class(u, truth)
     for measure in ("total", "aleatoric", "epistemic"):
         x = getattr(u, measure)
         np.testing.assert_allclose(getattr(summary.everywhere, measure).value, x.mean(0))
         np.testing.assert_allclose(
             getattr(summary.own, measure).value, [x[truth == k, k].mean() for k in range(3)]
-        )
-        np.testing.assert_allclose(
-            getattr(summary.likely, measure).value, (mean * x).sum(0) / mean.sum(0)
         )
     np.testing.assert_allclose(summary.ratio.value, u.epistemic.sum(0) / u.total.sum(0))
     assert summary.counts.tolist() == [700, 280, 20]
@@ -92,9 +61,9 @@ def test_definitions(rare):
 
 
 def test_bootstrap_replicates_follow_the_definition(rare):
-    q, u, truth = rare
+    _, u, truth = rare
     patient = np.arange(1000) % 120
-    summary = by_class(u, truth, mean=q.mean(), groups=patient, n_bootstrap=60, rng=5)
+    summary = by_class(u, truth, groups=patient, n_bootstrap=60, rng=5)
     own, ratio = [], []
     for drawn in np.random.default_rng(5).integers(120, size=(60, 120)):
         rows = np.concatenate([np.flatnonzero(patient == g) for g in drawn])
@@ -143,22 +112,10 @@ def of_sizes(rng, *sizes):
     return lw.decompose(lw.Ensemble.from_logits(logits, class_names=["a", "b", "rare"])), y
 
 
-@pytest.mark.parametrize("rare", [2, 4])
-def test_simultaneous_intervals_cover_with_a_rare_class(rare):
-    rng = np.random.default_rng(9)
-    u, y = of_sizes(rng, 20_000, 20_000, 20_000)
-    truth = np.array([u.epistemic[y == k, k].mean() for k in range(3)])
-    held = 0
-    for _ in range(300):
-        found = by_class(*of_sizes(rng, 60, 40, rare), n_bootstrap=100, rng=rng).together["own"]
-        held += np.all((found.low <= truth) & (truth <= found.high))
-    assert held / 300 >= 0.95 - 3 * (0.05 * 0.95 / 300) ** 0.5
-
-
 def test_intervals_end_at_the_largest_possible_uncertainty():
     u, y = of_sizes(np.random.default_rng(0), 60, 40, 2)
     summary = by_class(u, y, n_bootstrap=200, rng=0)
-    for found in (summary.own.epistemic, summary.own.total, summary.together["own"]):
+    for found in (summary.own.epistemic, summary.own.total):
         assert 0 < found.low[2] < found.value[2] < found.high[2] < 1
     free = lw.CostLoss(false_positive=[1, 1, 0], false_negative=[1, 2, 0])
     costs = by_class(
@@ -166,27 +123,20 @@ def test_intervals_end_at_the_largest_possible_uncertainty():
         n_bootstrap=50,
         rng=0,
     )
-    np.testing.assert_array_equal(
-        [costs.together["everywhere"].low[2], costs.together["everywhere"].high[2]], 0
-    )
+    found = costs.everywhere.epistemic
+    np.testing.assert_array_equal([found.low[2], found.high[2]], 0)
 
 
-def test_a_class_without_an_interval_may_always_be_the_most_disputed():
-    u, y = of_sizes(np.random.default_rng(2), 200, 90, 1)
-    summary = by_class(u, y, n_bootstrap=200, rng=0)
-    assert np.isnan(summary.together["own"].low).tolist() == [False, False, True]
-    assert summary.together["own"].method == "Bonferroni over 2"
-    assert "rare" in summary.most_disputed()
+def test_a_class_of_one_group_has_no_interval():
     one_group = by_class(
         *of_sizes(np.random.default_rng(3), 60, 40, 8),
         groups=np.r_[np.arange(100), [100] * 8],
         n_bootstrap=200,
         rng=0,
     )
-    assert np.isnan(one_group.together["own"].high[2])
     assert np.isnan(one_group.own.epistemic.high[2])
     absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), n_bootstrap=200, rng=0)
-    assert absent.most_disputed()[-1] == "rare"  # ranked last, excluded by nothing
+    assert absent.ranking[-1] == "rare"  # without a value
 
 
 def test_a_dominant_group_counts_little_more_than_one():
@@ -215,22 +165,17 @@ def test_multilabel_events_and_batches(rare):
         summary.own.epistemic.value[1], by_class(u, truth).own.epistemic.value[2]
     )
     image = lw.decompose(lw.Ensemble(q.probs.reshape(8, 10, 100, 3), class_names=q.class_names))
-    boxed = by_class(image, truth.reshape(10, 100), mean=q.mean().reshape(10, 100, 3))
-    np.testing.assert_allclose(
-        boxed.likely.total.value, by_class(u, mean=q.mean()).likely.total.value
-    )
+    boxed = by_class(image, truth.reshape(10, 100))
+    np.testing.assert_allclose(boxed.own.total.value, by_class(u, truth).own.total.value)
 
 
 def test_all_libraries(lib):
     probs = np.random.default_rng(8).dirichlet([1, 1, 1], size=(4, 30))
     u = lw.decompose(lw.Ensemble(probs))
     parts = (lib.array(x) for x in (u.total, u.aleatoric, u.epistemic))
-    summary = by_class(
-        lw.Uncertainty(*parts, class_names=u.class_names, loss=u.loss),
-        mean=lib.array(probs.mean(0)),
-    )
+    summary = by_class(lw.typing.Uncertainty(*parts, class_names=u.class_names, loss=u.loss))
     np.testing.assert_allclose(
-        summary.likely.epistemic.value, by_class(u, mean=probs.mean(0)).likely.epistemic.value
+        summary.everywhere.epistemic.value, by_class(u).everywhere.epistemic.value
     )
 
 
@@ -246,14 +191,8 @@ def test_friendly_errors(rare):
         ((u.total,), {}, "lw.decompose"),
         ((u, truth[:3]), {}, "`y_true` must have one class"),
         ((u, q.mean()), {}, "must be one-hot"),
-        ((u,), {"mean": q.mean()[:, :2]}, r"q.mean\(\)"),
-        ((u,), {"mean": q.mean() * 9}, "between 0 and 1"),
         ((u,), {"groups": truth}, "`n_bootstrap`"),
         ((lw.decompose(lw.Ensemble(np.zeros((2, 0, 3)))),), {}, "at least one instance"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             by_class(*args, **options)
-    with pytest.raises(ValueError, match="`rule`"):
-        by_class(u).rank("best")
-    with pytest.raises(ValueError, match="`mean`"):
-        by_class(u).rank("likely")

@@ -105,12 +105,9 @@ def test_paired_difference_takes_the_covariance_into_account():
     a_in, a_out = rng.normal(size=150), rng.normal(1, 1, 120)
     noise_in, noise_out = rng.normal(size=150), rng.normal(size=120)
     b_in, b_out = a_in + noise_in, a_out + noise_out
-    difference = compare_detection(a_in, a_out, b_in, b_out, n_bootstrap=400, rng=1)
+    difference = compare_detection(a_in, a_out, b_in, b_out)
     first, second = detection_scores(a_in, a_out), detection_scores(b_in, b_out)
-    for name in NUMBERS:
-        assert float(getattr(difference, name)) == pytest.approx(
-            float(getattr(first, name)) - float(getattr(second, name))
-        )
+    assert float(difference.auroc) == pytest.approx(float(first.auroc) - float(second.auroc))
     # DeLong's covariance by its definition
     kernels = [(y[:, None] > x).astype(float) for x, y in ((a_in, a_out), (b_in, b_out))]
     s_out, s_in = (np.cov([k.mean(axis) for k in kernels]) for axis in (1, 0))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-import labelwise as lw
 from labelwise._resampling import Resampling, t_interval
-from labelwise.evaluation import by_class, clustered_mean, rank_agreement
+from labelwise.evaluation import clustered_mean, rank_agreement
 
 
 def test_clustered_mean_without_groups_is_the_plain_t_interval():
@@ -90,21 +89,3 @@ def test_ten_class_means_have_a_wide_interval_within_the_bounds():
     assert float(found) > 0.98
     assert found.low < 0.95
     assert float(found) < found.high <= 1
-
-
-def test_no_class_is_called_most_disputed_within_its_interval():
-    rng = np.random.default_rng(4)
-    alike = lw.Ensemble(rng.dirichlet([4, 4, 4], (5, 200)), class_names=["a", "b", "c"])
-    summary = by_class(lw.decompose(alike), n_bootstrap=300, rng=0)
-    assert set(summary.most_disputed()) == {"a", "b", "c"}
-    assert "the intervals do not separate" in str(summary)
-    apart = np.stack([rng.beta(8, 8, (5, 200)), np.full((5, 200), 0.1)], -1)
-    other = by_class(
-        lw.decompose(lw.MultiLabelEnsemble(apart, class_names=["a", "b"])), n_bootstrap=300, rng=0
-    )
-    assert other.most_disputed("everywhere") == ("a",)
-    found = other.together["everywhere"]
-    assert (found.low <= found.value).all()
-    assert (found.value <= found.high).all()
-    with pytest.raises(ValueError, match="needs intervals"):
-        by_class(lw.decompose(alike)).most_disputed()

@@ -8,58 +8,31 @@ import pytest
 import labelwise as lw
 from interval_cases import ensemble, softmax
 from labelwise.evaluation import bootstrap_uncertainty
+from labelwise.evaluation.intervals import reweighted
 
 
-@pytest.mark.parametrize("over", ["members", "instances", "both"])
-def test_standard_errors_follow_the_definition(over):
+def test_standard_errors_follow_the_definition():
     """The same draws, decomposed anew: the spread of the replicates, EU per pair of different
     members.
     """
     from scipy import stats
 
-    rng = np.random.default_rng(1)
-    probs = rng.dirichlet([2, 1, 1], size=(6, 20))
+    probs = np.random.default_rng(1).dirichlet([2, 1, 1], size=(6, 20))
     q = lw.Ensemble(probs)
-    patient = np.arange(20) % 8
-    result = bootstrap_uncertainty(
-        q, "log", over=over, rng=3, n_bootstrap=80, groups=None if over == "members" else patient
-    )
-    draw = np.random.default_rng(3)
-    members = (
-        draw.integers(6, size=(80, 6)) if over != "instances" else np.tile(np.arange(6), (80, 1))
-    )
-    patients = (
-        draw.integers(8, size=(80, 8)) if over != "members" else np.tile(np.arange(8), (80, 1))
-    )
-
-    def replicates(members, patients):
-        found = []
-        for m, g in zip(members, patients, strict=True):
-            rows = np.concatenate([np.flatnonzero(patient == i) for i in g])
-            u = lw.decompose(lw.Ensemble(probs[m][:, rows]))
-            pairs = 1 - np.sum((np.bincount(m, minlength=6) / 6) ** 2)
-            if pairs > 0:
-                found.append((u.aleatoric.mean(0), u.epistemic.mean(0) * (5 / 6) / pairs))
-        aleatoric, epistemic = np.moveaxis(found, 1, 0)
-        return {
-            "total": aleatoric + epistemic,
-            "epistemic": epistemic,
-            "sum_epistemic": epistemic.sum(-1),
-        }
-
-    both = replicates(members, patients)
-    fixed = replicates(np.tile(np.arange(6), (80, 1)), patients)
+    result = bootstrap_uncertainty(q, "log", rng=3, n_bootstrap=80)
+    found = []
+    for members in np.random.default_rng(3).integers(6, size=(80, 6)):
+        u = lw.decompose(lw.Ensemble(probs[members]))
+        pairs = 1 - np.sum((np.bincount(members, minlength=6) / 6) ** 2)
+        if pairs > 0:
+            found.append((u.aleatoric.mean(0), u.epistemic.mean(0) * (5 / 6) / pairs))
+    aleatoric, epistemic = np.moveaxis(found, 1, 0)
     u = lw.decompose(q)
-    for name, value in (
-        ("total", u.total.mean(0)),
-        ("epistemic", u.epistemic.mean(0)),
-        ("sum_epistemic", u.epistemic.sum(-1).mean()),
+    for name, value, replicates in (
+        ("total", u.total.mean(0), aleatoric + epistemic),
+        ("epistemic", u.epistemic.mean(0), epistemic),
     ):
-        by_patients = fixed[name].var(0) * 8 / 7
-        by_members = np.maximum(both[name].var(0) - fixed[name].var(0), 0) * 6 / 5
-        variance = by_members + by_patients
-        freedom = variance**2 / (by_members**2 / 5 + by_patients**2 / 7)
-        relative = stats.t.ppf(0.975, freedom) * np.sqrt(variance) / value
+        relative = stats.t.ppf(0.975, 5) * np.sqrt(replicates.var(0) * 6 / 5) / value
         estimate = getattr(result, name)
         np.testing.assert_allclose(estimate.value, value)
         np.testing.assert_allclose(np.log(value / estimate.low), relative, rtol=1e-7)
@@ -73,12 +46,12 @@ def test_agrees_with_the_jackknife_where_members_differ_independently():
     """
     rng = np.random.default_rng(12)
     q = lw.Ensemble(softmax(rng.normal(size=(500, 3)) + 0.7 * rng.normal(size=(20, 500, 3))))
-    result = bootstrap_uncertainty(q, over="members", rng=0, n_bootstrap=300).sum_epistemic
-    each = [lw.decompose(lw.Ensemble(np.delete(q.probs, m, 0))).sum().epistemic for m in range(20)]
-    pseudo = 20 * lw.decompose(q).sum().epistemic.mean() - 19 * np.mean(each, axis=1)
+    result = bootstrap_uncertainty(q, rng=0, n_bootstrap=300).epistemic
+    each = [lw.decompose(lw.Ensemble(np.delete(q.probs, m, 0))).epistemic[:, 0] for m in range(20)]
+    pseudo = 20 * lw.decompose(q).epistemic[:, 0].mean() - 19 * np.mean(each, axis=1)
     relative_error = pseudo.std(ddof=1) / 20**0.5 / pseudo.mean()
     assert relative_error < 0.05
-    assert np.log(result.high / result.value) / 2.093 == pytest.approx(relative_error, rel=0.2)
+    assert np.log(result.high / result.value)[0] / 2.093 == pytest.approx(relative_error, rel=0.2)
 
 
 @pytest.mark.parametrize("members", [3, 12])
@@ -86,17 +59,16 @@ def test_interval_of_mean_eu_covers(members):
     rng = np.random.default_rng(2)
     center = rng.normal(0, 1.5, size=(20, 3))
     many = np.concatenate([ensemble(rng, members, center) for _ in range(400)], axis=1)
-    truth = lw.decompose(lw.Ensemble(many), "squared").sum().epistemic.mean()
+    truth = lw.decompose(lw.Ensemble(many), "squared").epistemic[:, 0].mean()
     held = 0
     for _ in range(80):
         result = bootstrap_uncertainty(
             lw.Ensemble(ensemble(rng, members, center)),
             "squared",
-            over="members",
             rng=rng,
             n_bootstrap=100,
         )
-        held += result.sum_epistemic.low <= truth <= result.sum_epistemic.high
+        held += result.epistemic.low[0] <= truth <= result.epistemic.high[0]
     assert 0.86 <= held / 80 <= 1
 
 
@@ -106,7 +78,6 @@ def test_each_instance_has_an_interval(lib):
     result = bootstrap_uncertainty(
         lw.Ensemble(lib.array(probs)),
         "squared",
-        over="members",
         statistic="each",
         rng=1,
         n_bootstrap=40,
@@ -114,25 +85,8 @@ def test_each_instance_has_an_interval(lib):
     u = lw.decompose(lw.Ensemble(probs), "squared")
     np.testing.assert_allclose(result.epistemic.value, u.epistemic, rtol=1e-9)
     assert result.epistemic.low.shape == (4, 5, 3)
-    assert result.sum_epistemic.low.shape == (4, 5)
     assert np.all(result.epistemic.low <= result.epistemic.value)
     assert np.all(result.total.high <= 0.25)
-    assert np.all(result.sum_total.high <= u.sum().maximum + 1e-12)
-
-
-def test_other_distributions_over_instances():
-    alpha = np.random.default_rng(4).gamma(2, size=(30, 3)) + 0.2
-    result = bootstrap_uncertainty(lw.Dirichlet(alpha), over="instances", rng=0, n_bootstrap=50)
-    np.testing.assert_allclose(result.total.value, lw.decompose(lw.Dirichlet(alpha)).total.mean(0))
-    assert np.all(result.total.low < result.total.value)
-    overlapping = bootstrap_uncertainty(
-        lw.Dirichlet(alpha),
-        over="instances",
-        events={"x": [0, 1], "y": [1, 2]},
-        rng=0,
-        n_bootstrap=50,
-    )
-    assert overlapping.sum_total is None
 
 
 def test_one_member_is_told_plainly():
@@ -147,10 +101,7 @@ def test_one_member_is_told_plainly():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"over": "models"}, "`over`"),
         ({"statistic": "median"}, "`statistic` must"),
-        ({"statistic": "each"}, "over='members'"),
-        ({"over": "members", "groups": [0, 1]}, "`groups` matter only"),
         ({"n_bootstrap": 0}, "`n_bootstrap` must be an integer of at least 2"),
     ],
 )
@@ -158,3 +109,36 @@ def test_friendly_errors(options, words):
     q = lw.Ensemble(np.full((3, 2, 2), 0.5))
     with pytest.raises((ValueError, TypeError), match=words):
         bootstrap_uncertainty(q, **{"rng": 0, **options})
+
+
+LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 5)]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("events", [None, {"a or b": [0, 1], "c": [2]}])
+def test_reweighting_equals_decomposing_anew(loss, weighted, events):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([1, 1, 1], size=(6, 7))
+    q = lw.Ensemble(probs, weights=rng.random(6) if weighted else None)
+    u = lw.decompose(q, loss, events=events)
+    counts = rng.multinomial(6, np.full(6, 1 / 6), size=10)
+    weights = counts / counts.sum(1, keepdims=True)
+    for w, x in zip(weights, reweighted(q, u, weights), strict=True):
+        again = lw.decompose(lw.Ensemble(probs, weights=w), loss, events=events)
+        np.testing.assert_allclose(x[0], again.aleatoric, atol=1e-14)
+        np.testing.assert_allclose(x[1], again.epistemic, atol=1e-14)
+
+
+def test_reweighting_keeps_the_digits_when_members_nearly_agree():
+    base = np.array([0.3, 0.5, 0.2])
+    shift = np.array([1.0, -1.0, 0.0]) * 1e-9
+    probs = np.stack([base + m * shift for m in range(4)])[:, None]
+    q = lw.Ensemble(probs)
+    u = lw.decompose(q, "log")
+    (x,) = reweighted(q, u, np.array([[0.5, 0.5, 0.0, 0.0]]))
+    again = lw.decompose(lw.Ensemble(probs[:2]), "log")
+    np.testing.assert_allclose(x[1][0, :2], again.epistemic[0, :2], rtol=1e-5)
+    agree = lw.Ensemble(np.broadcast_to(base, (4, 1, 3)).copy())
+    (x,) = reweighted(agree, lw.decompose(agree), np.array([[0.5, 0.5, 0.0, 0.0]]))
+    assert np.all(x[1] == 0)

@@ -265,32 +265,15 @@ def test_scores_are_one_number_per_instance():
         rejection_curve([], correct=[])
 
 
-@given(st.integers(0, 500), st.floats(0, 1))
-def test_coverage_at_a_risk_is_the_largest_that_keeps_it(seed, risk):
+@given(st.integers(0, 500))
+def test_the_value_at_a_coverage_is_that_of_the_most_certain(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
     score, wrong = rng.permutation(n), rng.random(n) < 0.3
     curve = rejection_curve(score, correct=~wrong)
     ordered = wrong[np.argsort(score)]
-    good = [
-        j / n
-        for j in range(1, n + 1)
-        if ordered[:j].sum() <= risk * j + 1e-12 * max(1, wrong.sum())
-    ]
-    assert curve.coverage_at_risk(risk) == (max(good) if good else 0.0)
-    if good:
-        assert 1 - curve.at_coverage(max(good)) <= risk + 1e-12
-    assert curve.coverage_at_risk(1) == 1
-    assert 1 - curve.at_coverage(1) == pytest.approx(wrong.mean())
-
-
-def test_risks_of_utilities_are_their_negatives_and_no_coverage_may_do():
-    curve = rejection_curve([0.1, 0.2, 0.3], utility=[3.0, 1.0, -1.0])
-    assert curve.at_coverage(1) == pytest.approx(1)
-    assert curve.coverage_at_risk(-2) == pytest.approx(2 / 3)
-    assert curve.coverage_at_risk(-4) == 0
-    with pytest.raises(ValueError, match="`risk` must be a number"):
-        curve.coverage_at_risk(float("nan"))
+    for j in (1, (n + 1) // 2, n):
+        assert 1 - curve.at_coverage(j / n) == pytest.approx(ordered[:j].mean())
 
 
 def test_the_band_at_high_rejection_has_few_instances():

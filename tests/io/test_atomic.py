@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelwise.io import save_predictions
-from labelwise.io.atomic import replacing, replacing_folder, write_file
+from labelwise.io.atomic import remove_at_once, replacing, replacing_folder, write_file
 from labelwise.io.quantify import quantify
 
 PROBS = np.full((5, 7, 4), 0.25)
@@ -51,6 +51,27 @@ def test_a_folder_is_swapped_also_when_another_process_has_just_put_its_own(tmp_
         assert os.listdir(path) == ["second"]
     assert os.listdir(path) == ["first"]
     assert os.listdir(work) == []
+
+
+def test_a_folder_whose_place_was_removed_while_it_was_written_replaces_nothing(tmp_path):
+    """Zarr makes missing folders again, so the rest of the files would be there, and only they."""
+    inside, out = tmp_path / "inside", tmp_path / "out"
+    inside.mkdir()
+    out.mkdir()
+    (out / "old").touch()
+
+    def write() -> None:
+        with replacing_folder(out, inside=inside) as folder:
+            (folder / "first").touch()
+            remove_at_once(inside)
+            folder.mkdir(parents=True)
+            (folder / "second").touch()
+
+    with pytest.raises(FileNotFoundError, match="was removed"):
+        write()
+    assert os.listdir(out) == ["old"]
+    assert sorted(os.listdir(tmp_path)) == ["inside", "out"]
+    assert os.listdir(inside) == []
 
 
 def test_a_folder_put_there_between_the_two_renames_is_replaced_too(tmp_path, monkeypatch):

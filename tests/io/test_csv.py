@@ -71,7 +71,14 @@ def test_whole_numbers_that_differ_name_the_classes(header: str, tmp_path) -> No
 
 
 @pytest.mark.parametrize(
-    "rows", ["0,1\n1,0\n0,1\n", "0,1\n1,0\n0.25,0.75\n", "12,3,5\n1,19,0\n", "0.5,0.5\n0.2,0.8\n"]
+    "rows",
+    [
+        "0,1\n1,0\n0,1\n",
+        "0,1\n1,0\n0.25,0.75\n",
+        "12,3,5\n1,19,0\n",
+        "0.5,0.5\n0.2,0.8\n",
+        "0.0,1.0\n0.2,0.8\n",
+    ],
 )
 def test_a_first_row_that_may_be_either_is_refused(rows: str, tmp_path) -> None:
     (tmp_path / "p.csv").write_text(rows)

@@ -113,8 +113,16 @@ def test_numbers_as_ids_of_both_are_ids(tmp_path) -> None:
     assert p.true_class.tolist() == Y[ORDER].tolist()
 
 
-@pytest.mark.parametrize("index", ["", "id,"])
-def test_labels_in_another_order_of_repeated_ids_are_refused(index: str, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        ("", "repeated values in column 'patient_id', so that rows cannot be matched by it"),
+        ("id,", r"ids \(`id`: '0', …\), and the predictions have none"),
+    ],
+)
+def test_labels_in_another_order_of_repeated_ids_are_refused(
+    index: str, words: str, tmp_path
+) -> None:
     patients = list("aabbcc")
     lines = save(tmp_path / "p.csv", ids=None).read_text().splitlines()
     rows = [f"{patient},{line}" for patient, line in zip(patients, lines[1:], strict=True)]
@@ -124,10 +132,7 @@ def test_labels_in_another_order_of_repeated_ids_are_refused(index: str, tmp_pat
         (f"{row}," if index else "") + f"{patients[i]},{NAMES[Y[i]]}" for row, i in enumerate(order)
     ]
     (tmp_path / "y.csv").write_text("\n".join([f"{index}patient_id,y_true", *truth]))
-    with pytest.raises(
-        lw.InputError,
-        match=r"y\.csv has (repeated values in column 'patient_id'|ids .*predictions have none)",
-    ):
+    with pytest.raises(lw.InputError, match=rf"y\.csv has {words}"):
         lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
 
 

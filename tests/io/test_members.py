@@ -11,7 +11,7 @@ import pytest
 import labelwise as lw
 from command_line import run
 from labelwise.io.files import look_alike
-from small_tables import PROBS, Y, check, frame
+from small_tables import IDS, PROBS, Y, check, frame
 
 
 def test_files_of_the_members_are_aligned_by_id_and_class(tmp_path, optional) -> None:
@@ -215,3 +215,10 @@ def test_a_missing_file_is_not_taken_for_any_other_of_its_format(tmp_path) -> No
     assert look_alike(tmp_path / "nothere.csv") == ""
     assert look_alike(tmp_path / "model.csv").endswith("models.csv'?")
     assert look_alike(tmp_path / "model1.csv").endswith("models.csv'?")
+
+
+def test_a_member_with_fewer_ids_than_rows_is_refused_when_it_is_reordered(tmp_path) -> None:
+    np.savez(tmp_path / "m0.npz", probs=PROBS[0], ids=IDS)
+    np.savez(tmp_path / "m1.npz", probs=np.tile(PROBS[1], (2, 1)), ids=IDS[::-1])
+    with pytest.raises(ValueError, match=r"m1\.npz: `ids` must name each of the 12 cases"):
+        lw.load_predictions(tmp_path)

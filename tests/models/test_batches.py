@@ -74,9 +74,7 @@ def test_inputs_that_cannot_be_used_get_a_sentence(nets):
         match="must return a tensor of class scores, or an output with `logits`; got tuple",
     ):
         lw.from_models(type("Pair", (nn.Module,), {"forward": lambda self, x: (x, x)})(), X)
-    with pytest.raises(
-        ValueError, match="`n_samples` is for dropout in torch modules and for catboost"
-    ):
+    with pytest.raises(ValueError, match="`n_samples` is for dropout in torch modules; got 3"):
         lw.from_models(GaussianNB().fit(X, Y), X, n_samples=3)
     with pytest.raises(ValueError, match="`n_samples` must be a positive integer"):
         lw.from_models(nets, X, n_samples=0)

@@ -185,7 +185,7 @@ def test_probabilities_are_not_taken_for_logits():
         (
             {"model": "net"},
             ValueError,
-            "`n_samples` is for dropout in torch modules .* got 2 for str",
+            "`n_samples` is for dropout in torch modules; got 2 for str",
         ),
         ({"n_samples": 0}, ValueError, "`n_samples` must be a positive integer; got 0"),
         ({"batch_size": 2.5}, ValueError, "`batch_size` must be a positive integer; got 2.5"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import roc_curve
 
 import labelwise as lw
 
@@ -19,12 +18,12 @@ def test_rejection_curves_bands_and_references(case) -> None:
     np.testing.assert_allclose(ax.lines[1].get_ydata(), curve.random)
     np.testing.assert_allclose(ax.lines[2].get_ydata(), curve.oracle)
     assert len(ax.collections) == 1
-    ax = lw.plots.plot_rejection(curve, references=False)
-    assert len(ax.lines) == 1
+    ax = lw.plots.plot_rejection(curve)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), curve.value)
+    assert len(ax.lines) == 3
 
 
-def test_detection_and_roc() -> None:
+def test_detection() -> None:
     rng = np.random.default_rng(3)
     inside, outside = rng.normal(size=200).round(1), rng.normal(1, size=150).round(1)
     ax = lw.plots.plot_detection(inside, outside)
@@ -32,12 +31,6 @@ def test_detection_and_roc() -> None:
         f"{lw.evaluation.detection_scores(inside, outside, n_bootstrap=0).auroc.value:.3f}"
         in ax.get_title()
     )
-    ax = lw.plots.plot_roc({"score": (inside, outside)})
-    false, true, _ = roc_curve(
-        np.r_[np.zeros(200), np.ones(150)], np.r_[inside, outside], drop_intermediate=False
-    )
-    np.testing.assert_allclose(ax.lines[0].get_xdata(), false)
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), true)
 
 
 def test_reliability(case) -> None:

@@ -57,10 +57,6 @@ def test_costs_of_labels() -> None:
             "this `matrix` is not of that form",
         ),
         (Costs(np.ones((4, 4))), "not of that form"),  # right predictions cost something
-        (
-            Costs(false_alarm=1, missed=1, ask=[1, 2, 3, 4]),
-            "the page has one `ask` for all labels; got one per label",
-        ),
         (Costs(missed={"aa": 2}), "Did you mean 'a'?"),
     ],
 )

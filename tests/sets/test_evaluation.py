@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from labelwise.evaluation import clustered_mean
-from labelwise.sets import SetPredictor, fit_sets
+from labelwise.sets import fit_sets
+from labelwise.typing import SetPredictor
 from set_cases import cases, ensemble
 
 
-def test_evaluation_tells_coverage_size_and_what_to_expect() -> None:
+def test_evaluation_tells_coverage_and_size() -> None:
     p, y = cases(800)
     sets = fit_sets(ensemble(p[:400]), y[:400])
     evaluation = sets.evaluate(ensemble(p[400:]), y[400:])
@@ -21,8 +22,6 @@ def test_evaluation_tells_coverage_size_and_what_to_expect() -> None:
     assert row.coverage == pytest.approx(member[mine, 1].mean())
     assert row.size == pytest.approx(member[mine].sum(axis=1).mean())
     assert row.low < row.coverage < row.high
-    assert row.expected is not None
-    assert row.expected[0] < 0.9 < row.expected[1]
     assert evaluation.size_counts.sum() == 400
     assert "melanoma" in repr(evaluation)
     assert evaluation.to_frame().shape[0] == 5
@@ -115,22 +114,3 @@ def test_groups_of_sets_that_were_fitted_without_them_widen_the_interval_of_a_ra
     )
     assert row.coverage == plain.coverage
     assert row.high - row.low > 2 * (plain.high - plain.low)
-    assert row.expected is None  # the law is that of independent cases
-
-
-def test_what_to_expect_is_said_only_where_it_is_known() -> None:
-    """A class of several events has the largest of their thresholds, whose law is another one."""
-    p, y = cases(800)
-    nested = fit_sets(p[:400], y[:400], guarantee={"one": [0], "two": [0, 1], "three": [0, 1, 2]})
-    found = nested.evaluate(p[400:], y[400:])
-    assert [found[name].expected is None for name in ("one", "two", "three")] == [True] * 3
-    assert found["3"].expected is not None  # a class in no event is one of its own
-    inside = 0
-    for seed in range(100):
-        p, y = cases(400, seed=seed)
-        row = fit_sets(p[:200], y[:200], guarantee={"pool": [0, 1]}).evaluate(p[200:], y[200:])[
-            "pool"
-        ]
-        assert row.expected is not None
-        inside += row.expected[0] <= row.coverage <= row.expected[1]
-    assert inside >= 88

@@ -83,7 +83,6 @@ MANY = lw.MultiLabelEnsemble(P[None])
         )),
         (lambda: fit_sets(P * 2, Y), "between 0 and 1"),
         (lambda: fit_sets(P / 2, Y), "must sum to 1"),
-        (lambda: fit_sets(P, Y, shape=lw.events.tree({"a": [0, 1]})), "`shape` must be"),
         (lambda: fit_sets(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),  # noqa: E501
         (lambda: fit_labels(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),  # noqa: E501
         (lambda: fit_labels(MANY, np.ones((400, 4), int)), (

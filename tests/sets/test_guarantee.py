@@ -39,7 +39,7 @@ def draw(
     return p, y
 
 
-def covered(sets: lw.sets.PredictionSets, y: np.ndarray) -> np.ndarray:
+def covered(sets: lw.typing.PredictionSets, y: np.ndarray) -> np.ndarray:
     return sets.member[np.arange(len(y)), y]
 
 

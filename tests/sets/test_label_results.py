@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwise.sets import LabelAnswers
+from labelwise.typing import LabelAnswers
 
 ANSWERS = LabelAnswers(np.array([[1, 0], [-1, 0]]), ("beach", "sunset"), "Misses few.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.sets import PredictionSets
+from labelwise.typing import PredictionSets
 
 SETS = PredictionSets(
     np.array([[True, False, True], [False, False, False]]), ("a", "b", "c"), "Covers."

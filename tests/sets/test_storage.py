@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import labelwise as lw
 from labelwise.sets import fit_labels, fit_sets, load_sets
-from set_cases import NAMES, cases, ensemble
+from set_cases import cases, ensemble
 
 
 def fitted() -> dict[str, Any]:
@@ -20,9 +19,7 @@ def fitted() -> dict[str, Any]:
     code = np.arange(len(y)) // 8
     return {
         "class": fit_sets(q, y),
-        "pool": fit_sets(
-            q, y, guarantee={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)
-        ),
+        "pool": fit_sets(q, y, guarantee={"rare": ["lentigo", "angioma"]}),
         "groups": fit_sets(q, y, groups=code),
         "whole": fit_sets(q, y, groups=code, coverage_unit="group", guarantee="marginal"),
     }

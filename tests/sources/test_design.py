@@ -47,6 +47,12 @@ def test_refusals() -> None:
         ValueError, match="completely crossed: 2 cells of 6 have no member, such as a '0', b '2'"
     ):
         sources({"a": [0, 0, 1, 1], "b": [0, 1, 0, 2]})
+    three = (
+        r"`sources` compares one or two factors; got 3 \(a, b, c\). Leave out the others: members "
+        "that differ only in these are then replicates$"
+    )
+    with pytest.raises(ValueError, match=three):
+        sources({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "c": [0, 1, 1, 0]})
     with pytest.raises(ValueError, match="only one level"):
         sources({"a": [0, 0, 0, 0]})
     with pytest.raises(ValueError, match="same member weights for all instances"):

@@ -28,27 +28,6 @@ def test_a_planted_effect_is_found_and_interaction_is_not_taken_for_one() -> Non
     assert alarms <= 11  # of 80; binomial with 0.05: P(more) < 0.002
 
 
-def test_an_interaction_is_not_a_main_effect_when_a_third_factor_is_named() -> None:
-    """Each would be reported in most draws if levels were permuted within each combination of the
-    other factors.
-    """
-    rng = np.random.default_rng(11)
-    for effects, n in (
-        ({(0, 1): 0.4, (0, 1, 2): 0.4}, 8),
-        ({(0, 1): 0.2, (0, 2): 0.2, (0, 1, 2): 0.4}, 60),
-    ):
-        alarms = label_alarms = 0
-        for i in range(40):
-            q = lw.Ensemble.from_logits(
-                crossed(rng, (3, 4, 3), effects, n), member_axis=0, factors=levels(3, 4, 3)
-            )
-            s = lw.decompose(q).sources(rng=i, n_permutations=99)
-            alarms += "f0" in s.found
-            label_alarms += s.label_p_values[0].min() <= 0.05
-        assert alarms <= 6  # of 40; binomial with 0.05: P(more) < 0.004
-        assert label_alarms <= 6
-
-
 def mean_squares(y: np.ndarray) -> dict[tuple[int, ...], tuple[float, int]]:
     """Mean square and degrees of freedom of each effect on values (*sizes, X), from differences of
     marginal means.
@@ -81,7 +60,7 @@ def statistic(y: np.ndarray) -> float:
     return float((main - expected) / variance**0.5)
 
 
-@pytest.mark.parametrize("sizes", [(3, 3), (2, 3, 2), (3, 2, 2), (2, 2, 2, 2)])
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 4)])
 def test_p_values_are_those_of_all_permutations_of_whole_blocks(sizes) -> None:
     probs = np.random.default_rng(12).dirichlet([1, 1, 1], size=(*sizes, 4))
     q = lw.Ensemble(probs.reshape(-1, 4, 3), member_axis=0, factors=levels(*sizes))

@@ -36,9 +36,7 @@ def test_a_large_share_that_is_not_significant_is_not_called_absent() -> None:
     assert not s.found
     assert s.smallest_p[0] == pytest.approx(1 / 6)
     assert "an effect of prompt (p cannot be below 0.17 here)" in s.sentence
-    low, high = s.intervals[0]
-    assert 0 <= low < s.estimates[0] < high <= 1
-    assert f"{percent(low, 0)} to {percent(high, 0)}" in repr(s)
+    assert percent(s.estimates[0], 0) in repr(s)
     assert "smallest p" in repr(s)
     assert "0.17" in repr(s)
 
@@ -51,7 +49,6 @@ def test_what_is_not_shown_is_not_ruled_out() -> None:
     assert not s.found
     assert "Not shown at the 5 % level, which does not rule out an effect: f0 (p = " in s.sentence
     assert "the smallest possible is 0.0046), f1" in s.sentence
-    np.testing.assert_array_equal(s.intervals[:, 0].round(6), 0)
 
 
 def test_frame(optional) -> None:

@@ -17,7 +17,7 @@ lw.decompose(q, "lgo")  # type: ignore[arg-type]  # pyright: ignore[reportArgume
 lw.joint.decompose(q, "lgo")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 lw.quantify("a.npz", "b.npz", losses=["lgo"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 lw.decompose(q, correction="bootstrap")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-lw.decompose(probs)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+lw.decompose("probs.npz")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 lw.decisions.decide(q, costs, task="oneclass")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 lw.evaluaton  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]

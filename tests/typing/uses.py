@@ -12,10 +12,16 @@ import torch
 from numpy.typing import NDArray
 
 import labelwise as lw
-from labelwise.decisions import Costs, Decisions
-from labelwise.evaluation import ByClass, DetectionScores, Estimate, RejectionCurve
+from labelwise.decisions import Costs
 from labelwise.io import Predictions
-from labelwise.joint import JointUncertainty
+from labelwise.typing import (
+    ByClass,
+    Decisions,
+    DetectionScores,
+    Estimate,
+    JointUncertainty,
+    RejectionCurve,
+)
 
 probs = np.full(
     (3, 5, 4), 0.25
@@ -51,12 +57,12 @@ def decompositions(
     q: lw.Ensemble[np.ndarray], tensors: lw.Dirichlet[torch.Tensor], own: lw.Distribution
 ) -> None:
     u = lw.decompose(q, "squared", events={"either": ["a", "b"]}, correction="jackknife")
-    assert_type(u, lw.Uncertainty[np.ndarray])
+    assert_type(u, lw.typing.Uncertainty[np.ndarray])
     assert_type(u.epistemic, np.ndarray)
     _instances, _classes = u.epistemic.shape
-    assert_type(u["a"], lw.Components[np.ndarray])
+    assert_type(u["a"], lw.typing.Components[np.ndarray])
     assert_type(u["a"].total, np.ndarray)
-    assert_type(u[0], lw.Uncertainty[np.ndarray])
+    assert_type(u[0], lw.typing.Uncertainty[np.ndarray])
     assert_type(u.normalized().sum({"a": 2.0}).aleatoric, np.ndarray)
     assert_type(u.sum().maximum, float | None)
     assert_type(u.class_names, tuple[str, ...])
@@ -73,7 +79,7 @@ def all_classes(q: lw.Ensemble[np.ndarray], tensors: lw.Dirichlet[torch.Tensor])
     assert_type(lw.joint.mutual_information(tensors), torch.Tensor)
 
 
-def evaluations(u: lw.Uncertainty[np.ndarray]) -> None:
+def evaluations(u: lw.typing.Uncertainty[np.ndarray]) -> None:
     score = u.sum().total
     curve = lw.evaluation.rejection_curve(score, correct=y_true == 0)
     assert_type(curve, RejectionCurve)

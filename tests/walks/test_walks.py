@@ -175,11 +175,12 @@ def test_doctor() -> None:
     probs, y = lesions()
     story, price = few_lines(doctor)(probs, y)
     mel = LESIONS.index("mel")
-    assert story.after.missed[mel] < story.before.missed[mel] / 2
-    assert story.after.called[mel] > story.before.called[mel]
+    table = story.by_class
+    assert table["missed_after"][mel] < table["missed_before"][mel] / 2
+    assert table["called_after"][mel] > table["called_before"][mel]
     assert story.saving.low > 0
-    assert not story.after.asked.any()  # 2 is too much:
-    assert 0.9 < price.some_case < 1
+    assert not table["asked"].any()  # 2 is too much:
+    assert 0.9 < price < 1
 
 
 def test_doctor_from_files(tmp_path: Any) -> None:
@@ -204,10 +205,11 @@ def test_doctor_from_files(tmp_path: Any) -> None:
     (line,) = (
         line
         for line in said.output.splitlines()
-        if line.split()[:2] == ["mel", f"{story.cases[mel]}"]
+        if line.split()[:2] == ["mel", f"{story.by_class['cases'][mel]}"]
     )
-    assert f"{story.before.missed[mel]} → {story.after.missed[mel]}" in line
-    assert f"Asking pays below {price.some_case:.3g}" in said.output
+    before, after = (story.by_class[f"missed_{when}"][mel] for when in ("before", "after"))
+    assert f"{before} → {after}" in line
+    assert f"Asking pays below {price:.3g}" in said.output
     page = tmp_path / "report.html"
     shown = CliRunner().invoke(
         main, ["report", str(tmp_path / "preds.npz"), "--costs", str(costs), "-o", str(page)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.evaluation import Estimate
+from labelwise.typing import Estimate
 
 
 def t_quantile(df: Any, confidence: float) -> Any:

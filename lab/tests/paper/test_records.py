@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.evaluation import Estimate
+from labelwise.typing import Estimate
 from labelwise_lab.paper.records import (
     RunNumbers,
     distinct,

@@ -150,9 +150,6 @@ def test_stored_factors_are_reported_at_the_nominal_level():
         assert x["runs"] >= 2000
         assert x["A"] <= limit
         assert x["any label of A"] <= limit
-    for x in results["coverage"]:
-        assert x["runs"] >= 400
-        assert x["coverage"] >= 0.93
     for x in results["components"]:
         assert abs(x["mean"] - x["true"]) < 4 * x["standard error"]
 

@@ -13,8 +13,8 @@ For a second-order distribution Q (Section 2.3 of the paper):
   classes: restricted to the labels of each set (an identity for label-wise measures), or coarsened
   by merging the other set into one label. Both are checked.
 
-"Holds" means that a random and evolutionary search over thousands of distributions found no
-counterexample; "fails" comes with a counterexample. The distributions for A3–A5 are constructed by
+"Holds" means that a random search over thousands of distributions found no counterexample; "fails"
+comes with a counterexample. The distributions for A3–A5 are constructed by
 `mean_preserving_spread`, `center_shift` and `location_shift` (Definition 2.1).
 """
 
@@ -30,12 +30,9 @@ from ..losses import Loss, LossName
 from .measures import Q, as_measure
 from .search import examine
 from .shifts import center_shift, largest_step, location_shift, mean_preserving_spread
-from .table import AxiomResult, AxiomTable, Counterexample
+from .table import AxiomTable
 
 __all__ = [
-    "AxiomResult",
-    "AxiomTable",
-    "Counterexample",
     "center_shift",
     "check",
     "largest_step",

@@ -1,25 +1,22 @@
-"""Candidate distributions of the search, encoded by positive parameters.
-
-Multiplicative noise is a small change at every scale and keeps exact zeros. For M members, B
-candidates and K classes the parameters have shape (M, B, 3K + 3): the member, where a move adds and
-where it removes probability (K each); its weight, the length of a move as a share of the largest
-possible one, and the odds of the two halves of a split member.
-"""
+"""Random candidates of the search for counterexamples, and candidates with short numbers."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from ..distributions import Ensemble
 from .rules import Candidate
+from .shifts import support
 
 # Smaller probabilities are set to 0: large enough that rounding does not matter near the boundary.
 SMALLEST_PROBABILITY = 1e-6
 
 
-def draw_parameters(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
-    """Random candidates: dispersed and concentrated, agreeing and disagreeing, in the interior and
-    on the boundary.
+def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candidate:
+    """``b`` random candidates of ``m`` members and ``k`` classes: dispersed and concentrated,
+    agreeing and disagreeing, in the interior and on the boundary.
     """
     few, alike, holes, corners, equal = (
         rng.random((b, 1)) < share for share in (0.25, 0.3, 0.2, 0.05, 0.3)
@@ -32,51 +29,41 @@ def draw_parameters(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndar
     atoms = np.where(few & ~in_play, 0.0, atoms)
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
-    weights = np.where(equal[:, 0], 1.0, rng.standard_gamma(1.0, (m, b)) + 0.05)
-    moves = rng.standard_gamma(0.5, (m, b, 2 * k)) + 1e-12
-    others = np.exp(rng.standard_normal((m, b, 2)))
-    return np.concatenate([atoms, moves, weights[..., None], others], axis=-1)
-
-
-def mutate_parameters(
-    rng: np.random.Generator, params: np.ndarray, steps: np.ndarray
-) -> np.ndarray:
-    """Children that differ from their parents in some parameters, by a factor of about exp(±step);
-    ``steps`` has shape (B,).
-    """
-    changed = rng.random(params.shape) < 0.5
-    return np.asarray(params * np.exp(steps[:, None] * changed * rng.standard_normal(params.shape)))
-
-
-def _split_parameters(params: np.ndarray) -> list[np.ndarray]:
-    """The member, where a move adds and removes, (..., K) each; weight, length and odds, (...)."""
-    k = (params.shape[-1] - 3) // 3
-    numbers = np.moveaxis(params[..., 3 * k :], -1, 0)
-    return [*np.split(params[..., : 3 * k], 3, axis=-1), *numbers]
-
-
-def decode(params: np.ndarray) -> Candidate:
-    """The candidates encoded by the parameters."""
-    member, adds, removes, weights, share, odds = _split_parameters(params)
-    atoms = simplex(member)
+    atoms = simplex(atoms)
     atoms = simplex(np.where(atoms < SMALLEST_PROBABILITY, 0.0, atoms))
-    q = Ensemble(atoms, weights=weights, member_axis=0)
-    p = np.clip(odds / (1 + odds), 0.02, 0.98)
-    return Candidate(q, adds, removes, np.minimum(share, 1.0), p)
+    weights = np.where(equal[:, 0], 1.0, rng.standard_gamma(1.0, (m, b)) + 0.05)
+    up, down = np.split(rng.standard_gamma(0.5, (m, b, 2 * k)) + 1e-12, 2, axis=-1)
+    share, odds = np.moveaxis(np.exp(rng.standard_normal((m, b, 2))), -1, 0)
+    return Candidate(
+        Ensemble(atoms, weights=weights, member_axis=0),
+        up,
+        down,
+        np.minimum(share, 1.0),
+        np.clip(odds / (1 + odds), 0.02, 0.98),
+    )
 
 
-def round_parameters(params: np.ndarray, digits: int) -> np.ndarray | None:
-    """Parameters of a similar candidate, rounded to ``digits`` decimals; ``None`` if a member would
-    vanish.
-    """
-    *blocks, weights, share, odds = _split_parameters(params)
-    weights = _round_on_simplex(simplex(weights.T), digits).T
+def one_candidate(c: Candidate, i: int) -> Candidate:
+    """Candidate ``i`` as a batch of one."""
+    atoms, weights = support(c.q)
+    q = Ensemble(atoms[:, [i]], weights=weights[:, [i]], member_axis=0)
+    return Candidate(q, c.up[:, [i]], c.down[:, [i]], c.share[:, [i]], c.p[:, [i]])
+
+
+def round_candidate(c: Candidate, digits: int) -> Candidate | None:
+    """A similar candidate, rounded to ``digits`` decimals; ``None`` if a member would vanish."""
+    atoms, weights = support(c.q)
+    weights = _round_on_simplex(weights.T, digits).T
     if np.any(weights <= 0):
         return None
-    blocks = [_round_on_simplex(simplex(block), digits) for block in blocks]
-    share = np.maximum(np.round(np.minimum(share, 1.0), digits), 0.1)
-    p = np.clip(np.round(odds / (1 + odds), 1), 0.1, 0.9)
-    return np.concatenate([*blocks, np.stack([weights, share, p / (1 - p)], axis=-1)], axis=-1)
+    return replace(
+        c,
+        q=Ensemble(_round_on_simplex(atoms, digits), weights=weights, member_axis=0),
+        up=_round_on_simplex(simplex(c.up), digits),
+        down=_round_on_simplex(simplex(c.down), digits),
+        share=np.maximum(np.round(c.share, digits), 0.1),
+        p=np.clip(np.round(c.p, 1), 0.1, 0.9),
+    )
 
 
 def simplex(x: np.ndarray) -> np.ndarray:

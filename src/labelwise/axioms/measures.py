@@ -107,7 +107,7 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
 def _from_function(function: Callable[[Q], Any]) -> Global:
     rule = (
         "`loss` as a function must take a distribution and return its total, aleatoric and "
-        "epistemic uncertainty as lw.Components"
+        "epistemic uncertainty as lw.typing.Components"
     )
     name = getattr(function, "__name__", type(function).__name__)
     measure = Global(function, "measure" if name == "<lambda>" else name)

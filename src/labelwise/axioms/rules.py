@@ -99,14 +99,10 @@ class Rule:
     domain: Callable[[Candidate], Candidate]
     two_versions: bool = False
     """Whether the axiom has a strict and a weak version."""
-    order: int = 1
-    """The effect of a move grows with this power of its length."""
     tolerance: float = 1e-9
     """A violation must exceed this share of the largest value encountered, so that it cannot be
     rounding.
     """
-    evolves: bool = True
-    """Whether evolution can find more than random candidates."""
 
     def gap(self, value: np.ndarray, bound: np.ndarray) -> np.ndarray:
         """Size of the violation: positive if violated, −∞ without a valid comparison."""
@@ -274,7 +270,6 @@ RULES = (
         "EU(Q) = {value:.6g}, though Q is a Dirac measure",
         zero,
         dirac,
-        evolves=False,
     ),
     Rule(
         "A1",
@@ -303,7 +298,6 @@ RULES = (
         spread,
         any_q,
         two_versions=True,
-        order=2,
     ),
     Rule(
         "A4",
@@ -325,8 +319,7 @@ RULES = (
         zero,
         corners,
         tolerance=1e-7,
-        evolves=False,
     ),
-    Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted, any_q, evolves=False),
+    Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted, any_q),
     Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, coarsened, any_q),
 )

@@ -16,6 +16,8 @@ from ..evaluation._forecasts import forecasts
 from .errors import BinnedErrors
 
 BINNINGS = (1, 3, 10)
+CLASS_FACTOR = 10
+"""How much more of a class's expected cases may be misplaced than of the top label's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,6 @@ def check_calibration(
     y_true: Any,
     *,
     tolerance: float = 0.05,
-    class_tolerance: float = 0.5,
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
@@ -152,7 +153,7 @@ def check_calibration(
 
     No model is perfectly calibrated, and enough data always show it. The test therefore asks
     whether the error exceeds what is acceptable: ``tolerance`` for the top label (0.05: five
-    percentage points), or ``class_tolerance`` of the expected cases of a class (0.5: half of the
+    percentage points), or ten times ``tolerance`` of the expected cases of a class (half of the
     probability assigned to the class is misplaced, even if it is rare). Errors are computed in 1, 3
     and 10 bins of equal mass: few bins have little noise and reveal general overconfidence, many
     reveal the rest, and no binning overstates the error. The lower bounds hold simultaneously with
@@ -160,15 +161,15 @@ def check_calibration(
     default level. Without sufficient evidence the result is negative, which does not show that the
     probabilities are right: the sentence tells how far the mean probability of the prediction is
     from the accuracy, with its interval. False alarms in simulations were 0 % with the default
-    tolerances; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
+    tolerance; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
     Instances that belong to groups which are not given raise false alarms most of the time.
 
     Parameters
     ----------
     q, y_true, groups
         As for `calibration_errors`.
-    tolerance, class_tolerance : float
-        Acceptable errors.
+    tolerance : float
+        Acceptable error.
     confidence, n_bootstrap, rng
         Confidence level, number of replicates (at least 2), and their random seed or generator.
 
@@ -189,9 +190,8 @@ def check_calibration(
     >>> check_calibration(sharper, y, rng=0).ok
     False
     """  # noqa: E501
-    for name, x in (("tolerance", tolerance), ("class_tolerance", class_tolerance)):
-        if isinstance(x, bool) or not isinstance(x, int | float) or not x >= 0:
-            raise ValueError(f"`{name}` must be a number, not negative; got {x!r}")
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
+        raise ValueError(f"`tolerance` must be a number, not negative; got {tolerance!r}")
     errors = BinnedErrors(
         q,
         y_true,
@@ -212,7 +212,7 @@ def check_calibration(
     classes = {
         name: float(x)
         for name, x in zip(errors.class_names, low[1:], strict=True)
-        if x > class_tolerance
+        if x > CLASS_FACTOR * tolerance
     }
     ok = not low[0] > tolerance and not classes
     p, outcomes, _, exclusive = forecasts(q, y_true)

@@ -36,10 +36,6 @@ class CalibrationErrors:
     """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per
     expected case. For rare classes.
     """
-    if_calibrated: CalibrationErrors | None
-    """Expected errors of perfect probabilities for the same number of instances; needs
-    ``n_bootstrap`` > 0.
-    """
     class_names: tuple[str, ...]
 
 
@@ -143,7 +139,6 @@ def calibration_errors(
     y_true: Any,
     *,
     n_bins: int = 15,
-    adaptive: bool = False,
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
@@ -162,15 +157,12 @@ def calibration_errors(
         True classes as names or positions (integers are names if all class names are integers), or
         0/1 for each label.
     n_bins : int
-        Number of bins.
-    adaptive : bool
-        Bins of equal mass instead of equal width.
+        Number of bins, of equal width.
     groups : array (N,), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) all errors have intervals, and
-        `if_calibrated` tells what perfect probabilities would show; ``rng`` is the random seed or
-        generator.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) all errors have intervals; ``rng`` is
+        the random seed or generator.
 
     Returns
     -------
@@ -183,41 +175,27 @@ def calibration_errors(
     >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
     (0.05, array([0.35, 0.35]))
     """  # noqa: E501
-    errors = BinnedErrors(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
-    if not errors.wanted:
-        nothing = np.full_like(errors.value, np.nan)
-        return _as_result(errors, (errors.value, nothing, nothing), confidence, "none", None)
-    method = "bootstrap and forecasts"
-    side = (1 + confidence) / 2
-    chance = errors.null.mean(axis=0), quantile(errors.null, 1 - side), quantile(errors.null, side)
-    noise = np.maximum(quantile(errors.noise, side), quantile(errors.null, side))
-    low = np.maximum(errors.value - noise, 0)
-    # the estimate, itself biased upwards, plus the bootstrap spread without its bias
-    spread = quantile(errors.replicates, side) - errors.replicates.mean(axis=0)
-    high = errors.value + np.maximum(spread, 0)
-    if_calibrated = _as_result(errors, chance, confidence, method, None)
-    return _as_result(errors, (errors.value, low, high), confidence, method, if_calibrated)
+    errors = BinnedErrors(q, y_true, [n_bins], False, groups, n_bootstrap, confidence, rng)
+    low = high = np.full_like(errors.value, np.nan)
+    method = "none"
+    if errors.wanted:
+        method = "bootstrap and forecasts"
+        side = (1 + confidence) / 2
+        noise = np.maximum(quantile(errors.noise, side), quantile(errors.null, side))
+        low = np.maximum(errors.value - noise, 0)
+        # the estimate, itself biased upwards, plus the bootstrap spread without its bias
+        spread = quantile(errors.replicates, side) - errors.replicates.mean(axis=0)
+        high = errors.value + np.maximum(spread, 0)
 
+    def estimate(columns: Any) -> Estimate:
+        value, least, most = (x[0, columns] for x in (errors.value, low, high))
+        return Estimate(value, least, most, confidence, method)
 
-def _as_result(
-    errors: BinnedErrors,
-    bounds: tuple[np.ndarray, np.ndarray, np.ndarray],
-    confidence: float,
-    method: str,
-    if_calibrated: CalibrationErrors | None,
-) -> CalibrationErrors:
-    """``bounds`` are the value, its lower and its upper bound, each as `BinnedErrors` has them."""
     k = errors.k
-
-    def estimate(where: Any) -> Estimate:
-        value, low, high = (x[0, where] for x in bounds)
-        return Estimate(value, low, high, confidence, method)
-
     return CalibrationErrors(
         estimate(0) if errors.exclusive else None,
         estimate(slice(1, 1 + k)),
         estimate(1 + k),
         estimate(slice(2 + k, None)),
-        if_calibrated,
         errors.class_names,
     )

@@ -1,5 +1,5 @@
-"""Recalibrate an ensemble's probabilities: temperature, Platt, beta and isotonic maps, per label
-where labels may occur together.
+"""Recalibrate an ensemble's probabilities by a temperature or by isotonic maps, per label where
+labels may occur together.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ..evaluation import brier_score, log_loss
-from ._maps import IsotonicMap, fit_isotonic, fit_logistic
+from ._maps import IsotonicMap, fit_isotonic, fit_slope
 from ._temperature import fit_temperature, logits_of
 
-Method = Literal["temperature", "platt", "beta", "isotonic"]
-METHODS = ("temperature", "platt", "beta", "isotonic")
+Method = Literal["temperature", "isotonic"]
+METHODS = ("temperature", "isotonic")
 Members = Ensemble | MultiLabelEnsemble
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -79,11 +79,9 @@ class Calibration:
 def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") -> Calibration:
     r"""Fit a recalibration to the true classes.
 
-    Temperature divides the logits by one number T, with a weak prior on ln T. Platt's σ(a + b ·
-    logit p), beta calibration's σ(a + b · log p − c · log(1 − p)) (Kull et al. 2017) and isotonic
-    regression map the probability of each label; for classes that exclude each other the results
-    are divided by their sum. For labels that may occur together temperature also has one number
-    per label.
+    Temperature divides the logits by one number T, with a weak prior on ln T; for labels that may
+    occur together, by one number per label. Isotonic regression maps the probability of each
+    label; for classes that exclude each other the results are divided by their sum.
 
     All members share one map, fitted so that their *mean* has the highest likelihood (isotonic:
     fitted to the mean). To calibrate each member by itself, fit ensembles of one member; that
@@ -96,7 +94,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     y_true : array (N,), or (N, K) of 0 and 1
         True classes as names or positions (integers are names if all class names are integers), or
         0/1 for each label.
-    method : {"temperature", "platt", "beta", "isotonic"}
+    method : {"temperature", "isotonic"}
 
     Returns
     -------
@@ -134,7 +132,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
             if method == "isotonic":
                 fitted.append(_fit_isotonic(of_label, y, weights))
             else:
-                fitted.append(fit_logistic(of_label, y, method, members=weights))
+                fitted.append(fit_slope(of_label, y, members=weights))
         maps = tuple(fitted)
     after = Calibration(method, maps, temperature, (0.0, 0.0), (0.0, 0.0))(q)
     return Calibration(

@@ -112,7 +112,6 @@ def reliability_curves(
     y_true: Any,
     *,
     n_bins: int = 15,
-    adaptive: bool = False,
     groups: Any = None,
     confidence: float = 0.95,
 ) -> dict[str, ReliabilityCurve]:
@@ -121,7 +120,7 @@ def reliability_curves(
 
     Parameters
     ----------
-    q, y_true, n_bins, adaptive, groups
+    q, y_true, n_bins, groups
         As for `calibration_errors`.
     confidence : float
         Of the intervals of the frequency in each bin: Clopper–Pearson, or with ``groups``
@@ -144,7 +143,7 @@ def reliability_curves(
     if exclusive:
         p, outcomes = with_top_label(p, outcomes)
     labels = ("top label", *class_names) if exclusive else class_names
-    binned = Binned(p, outcomes, [n_bins] * p.shape[1], adaptive)
+    binned = Binned(p, outcomes, [n_bins] * p.shape[1], adaptive=False)
     count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.outcomes), binned.sums(p)
     check_confidence(confidence)
     code, _ = group_codes(groups, len(p))

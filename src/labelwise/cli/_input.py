@@ -28,7 +28,8 @@ from ._paths import InputPath, PredictionPath, will_read, will_write
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
-    from ..sets import LabelThresholds, SetPredictor
+    from ..sets._predictor import SetPredictor
+    from ..sets.labels import LabelThresholds
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,6 @@ INPUT_OPTIONS = (
         help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
     ),
     click.option(
-        "--labels",
-        type=InputPath(),
-        help="True labels (.npy, .npz or a table), matched by id; by number if they have none.",
-    ),
-    click.option(
         "--member-axis",
         type=int,
         help="Where the members are in arrays of three axes or more.  [default: 0]",
@@ -130,9 +126,14 @@ INPUT_OPTIONS = (
 INPUT_NAMES = (
     "logits", "class_names", "labels", "member_axis", "class_axis", "normalize", "multilabel",
 )  # fmt: skip
+LABELS_OPTION = click.option(
+    "--labels",
+    type=InputPath(),
+    help="True labels (.npy, .npz or a table), matched by id; by number if they have none.",
+)
 
 
-def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
+def unlabeled_predictions(command: Callable[..., None]) -> Callable[..., None]:
     """``PREDICTIONS...`` and the options about reading them; the command gets both as one
     `Given`.
     """
@@ -144,7 +145,7 @@ def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
     def run(files: tuple[Path, ...], **options: Any) -> None:
         given = {}
         for name in INPUT_NAMES:
-            value = options.pop(name)
+            value = options.pop(name, None)
             if value is not None and value is not False:
                 given[name] = value
         command(predictions=Given(files, given), **options)
@@ -152,6 +153,11 @@ def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(INPUT_OPTIONS):
         run = option(run)
     return run
+
+
+def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """Predictions whose true labels may be in a file of their own."""
+    return LABELS_OPTION(unlabeled_predictions(command))
 
 
 def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 import sys
@@ -25,75 +24,26 @@ _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 LONGEST_ERROR = 2000
-# What is printed instead of a character that the encoding of a terminal lacks. Every other one is
-# escaped.
-_PLAIN = {
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "×": "x",
-    "÷": "/",
-    "·": "*",
-    "±": "+/-",
-    "…": "...",
-    "→": "->",
-    "←": "<-",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "½": "1/2",
-    "²": "^2",
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-    "′": "'",
-    "\u00a0": " ",
-}
-_LOOK_ALIKE = "labelwise-look-alike"
-
-
-def _look_alikes(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    replaced = ""
-    for char in error.object[error.start : error.end]:
-        replaced += _PLAIN.get(char) or char.encode("ascii", "backslashreplace").decode()
-    return replaced, error.end
-
-
-codecs.register_error(_LOOK_ALIKE, _look_alikes)
-
-
-def encodable(text: str, encoding: str | None) -> str:
-    """``text`` with look-alikes of the characters that an encoding lacks.
-
-    >>> encodable("5 members × 3 cases: 0.2 – 0.4 …", "ascii")
-    '5 members x 3 cases: 0.2 - 0.4 ...'
-    """
-    encoding = encoding or "utf-8"
-    return text.encode(encoding, _LOOK_ALIKE).decode(encoding)
 
 
 def print_on_any_terminal() -> None:
-    """Let libraries print too what the terminal's encoding lacks; all that is printed here is
-    `encodable` anyway.
-    """
+    """Let libraries print too what the terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not what tests and notebooks put in its place
-            stream.reconfigure(errors=_LOOK_ALIKE)
+            stream.reconfigure(errors="backslashreplace")
 
 
 def printable(text: str, *, err: bool = False) -> str:
-    r"""``text`` with control characters escaped, except line feeds, and in the encoding of standard
-    output or error.
+    r"""``text`` with escapes of control characters, except line feeds, and of those that the
+    encoding of standard output or error lacks.
 
     >>> print(printable("mel\x1b[31manoma\u202e"))
     mel\x1b[31manoma\u202e
     """
     escaped = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
-    stream = sys.stderr if err else sys.stdout
-    return encodable(escaped, getattr(stream, "encoding", None))
+    # click would write UTF-8 to a stream that claims to be ASCII
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    return escaped.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def one_line(text: str, longest: int = LONGEST_ERROR) -> str:

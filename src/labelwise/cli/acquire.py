@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._input import Choice, Given, predictions_argument, read_costs, read_predictions
+from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath
 
@@ -15,7 +15,7 @@ EXPLAINED = 5  # choices
 
 
 @click.command()
-@predictions_argument
+@unlabeled_predictions
 @click.option("--budget", required=True, type=click.IntRange(1), help="Number of cases to label.")
 @click.option(
     "--label",

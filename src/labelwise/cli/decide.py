@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ def command(
     export them as a costs file.
 
     The CSV file has one line per case: truth, most probable class, action, expected cost, the
-    reason, and all probabilities.
+    reason, and all probabilities. With --task per_label it has one line per case and label.
 
     \b
     Examples:
@@ -86,7 +85,7 @@ def command(
     import numpy as np
 
     from ..decisions import decide
-    from ..decisions.frames import case_rows
+    from ..decisions.frames import csv_columns
 
     loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
@@ -101,8 +100,10 @@ def command(
     ids = loaded.ids
     if ids is None:
         ids = np.arange(len(loaded))
-    if output is not None and write_csv(output, *case_rows(plan, ids, loaded.y_true)):
-        return
+    if output is not None:
+        columns = csv_columns(plan, ids, loaded.y_true)
+        if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
+            return
     per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)
     # asked cases often cost the same: first those where the answer saves most
     per_answer = plan.value_of_label.reshape(len(loaded), -1).sum(axis=1)
@@ -119,7 +120,7 @@ def command(
             "expected_cost": per_case.mean(),
             "value_of_label": plan.value_of_label.mean(),
             "value_of_knowledge": plan.value_of_knowledge.mean(),
-            "break_even": asdict(plan.break_even),
+            "break_even": plan.break_even,
             "realized_minus_expected": None,
             "classes": None,
             "realized_cost": None,
@@ -132,7 +133,8 @@ def command(
         echo_json(result)
         return
     echo(repr(plan))
-    echo(f"\n{story or f'{plan.break_even}.'}")
+    if story is not None:
+        echo(f"\n{story}")
     for i in worst:
         echo(one_line(f"{ids[i]}: {plan.explain(i)}"))
     if output is not None:

@@ -1,17 +1,18 @@
-"""``labelwise demo``: tables and a report page from the bundled predictions."""
+"""``labelwise demo``: what `labelwise evaluate` prints, and a report page, of the bundled
+predictions.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from .._format import count, fixed, percent
 from ._input import Choice
-from ._output import echo, echo_json, echo_table, json_option
+from ._output import echo, echo_json, json_option
 from ._paths import OutputPath
 from ._votes import compare_votes, show_votes
+from .evaluate import detect, evaluate, show_detection, show_evaluation
 
 
 @click.command()
@@ -21,7 +22,7 @@ from ._votes import compare_votes, show_votes
 )
 @json_option()
 def command(data: str, output: Path, as_json: bool) -> None:
-    """Show the label-wise uncertainty of bundled predictions, in seconds.
+    """Evaluate bundled predictions and write a report about them, in seconds.
 
     DATA is fashion, five networks on FashionMNIST and on images of other kinds, or ecg, ten
     networks on electrocardiograms with six findings that may occur together, and what five readers
@@ -32,82 +33,41 @@ def command(data: str, output: Path, as_json: bool) -> None:
       labelwise demo
       labelwise demo ecg -o ecg.html
     """
-    from ..decomposition import PARTS
     from ..demo import load_ecg_ensemble, load_fashion_ensemble
+    from ..io import Predictions
     from ..report import write_report
-    from ..report.explanations import PARTS_EXPLAINED
 
     _refuse_foreign_file(output)
+    votes = None
+    others: dict[str, Predictions] = {}
     if data == "fashion":
         fashion = load_fashion_ensemble()
-        report = write_report(
+        cases = Predictions(q=fashion.ensemble, y_true=fashion.y_true)
+        others = {name: Predictions(q=q) for name, q in fashion.ood.items()}
+        write_report(
             output,
-            fashion.ensemble,
-            y_true=fashion.y_true,
+            cases,
             images=fashion.images,
             image_index=fashion.image_index,
             ood=fashion.ood,
             title="FashionMNIST",
         )
-        result = summarize_page(report.data)
-        who, cases, right = "Five networks", "test images", "accuracy"
     else:
         ecg = load_ecg_ensemble()
-        report = write_report(output, ecg.ensemble, y_true=ecg.y_true, title="ECG")
-        result = summarize_page(report.data)
-        result["votes"] = compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers)
-        who, cases, right = "Ten networks", "ECGs", "share of labels right"
+        cases = Predictions(q=ecg.ensemble, y_true=ecg.y_true)
+        votes = compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers)
+        write_report(output, cases, title="ECG")
+    result = evaluate(cases, "log")
+    detection = {name: detect(cases, other, "log") for name, other in others.items()}
     if as_json:
-        echo_json({**result, "output": str(output)})
+        echo_json({**result, "ood": detection, "votes": votes, "output": str(output)})
         return
-    echo(
-        f"{who}, {count(result['instances'])} {cases}: {right} {percent(result['accuracy'])}.\n"
-        f"{result['calibration']}\n"
-    )
-    rows: list[list[str]] = []
-    for x in result["classes"]:
-        parts = [fixed(x[part], 3) for part in PARTS]
-        rows.append([x["class"], *parts, percent(x["epistemic_share"], 0)])
-    title = "Mean uncertainty over the cases of each class, in bits"
-    echo_table(title, ("class", *PARTS, "epistemic share"), rows)
-    echo(f"{PARTS_EXPLAINED}\n")
-    echo_table(
-        "After rejecting the most uncertain 20 %",
-        ("reject by", f"{right} of the rest"),
-        [(part, percent(x, 2)) for part, x in result["accuracy_at_80"].items()],
-    )
-    if result["detection"]:
-        rows = []
-        for name, scores in result["detection"].items():
-            rows.append([name, *(fixed(scores[part], 3) for part in PARTS)])
-        echo_table("Out-of-distribution detection (AUROC)", ("data set", *PARTS), rows)
-    if "votes" in result:
-        show_votes(result["votes"])
+    show_evaluation(result, cases)
+    for name, found in detection.items():
+        show_detection(found, name)
+    if votes is not None:
+        show_votes(votes)
     echo(f"To explore single cases and costs, open {output.resolve().as_uri()} in a browser.")
-
-
-def summarize_page(data: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of the tables, from the page's data."""
-    loss = data["losses"][0]
-    classes = []
-    for k, name in enumerate(data["labels"]):
-        means = {part: float(values[k]) for part, values in loss["labels"]["own"].items()}
-        classes.append({"class": name, **means})
-    fifth = int(0.2 * len(data["rejection"]["grid"]))
-    kept = {part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()}
-    detection = {}
-    for other in data["detection"]:
-        scores = other["losses"][loss["key"]]
-        detection[other["name"]] = {part: scores[part]["auroc"] for part in scores}
-    return {
-        "instances": data["n"],
-        "accuracy": data["accuracy"],
-        "calibration": data["calibration"]["sentence"],
-        "loss": loss["key"],
-        "classes": sorted(classes, key=lambda x: -x["total"]),
-        "accuracy_at_80": kept,
-        "detection": detection,
-    }
 
 
 def _refuse_foreign_file(path: Path) -> None:

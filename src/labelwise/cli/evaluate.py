@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from ._votes import compare_votes, find_votes, show_votes
 if TYPE_CHECKING:
     from ..decomposition import Uncertainty
     from ..distributions import Distribution
-    from ..evaluation import ByClass
+    from ..evaluation.classes import ByClass
     from ..io import Predictions
     from ..losses import LossName
 
@@ -76,14 +76,15 @@ def command(
         echo_json(result)
         return
     if loaded.y_true is not None:
-        _show(result, loaded)
+        show_evaluation(result, loaded)
     if ood is not None:
-        _show_detection(result, ood)
+        show_detection(result, ood)
     if votes:
         show_votes(result["votes"])
 
 
-def _show(result: dict[str, Any], loaded: Predictions) -> None:
+def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
+    """`evaluate` as tables and sentences."""
     right = "share of labels right" if loaded.multilabel else "accuracy"
     echo_table(
         f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
@@ -102,7 +103,8 @@ def _show(result: dict[str, Any], loaded: Predictions) -> None:
         echo(result["members"])
 
 
-def _show_detection(result: dict[str, Any], ood: Path) -> None:
+def show_detection(result: dict[str, Any], ood: Path | str) -> None:
+    """`detect` as a table."""
     instances = counted(result["out_of_distribution"], "instance")
     title = f"Out-of-distribution detection: {instances} of {ood}"
     if result["groups"] is not None:
@@ -110,7 +112,7 @@ def _show_detection(result: dict[str, Any], ood: Path) -> None:
     rows = []
     for part, x in result["detection"].items():
         interval = None
-        if x["low"] is not None and x["high"] is not None:
+        if x["low"] is not None and isfinite(x["low"]):
             interval = f"{fixed(x['low'], 4)} to {fixed(x['high'], 4)}"
         rows.append((part, x["auroc"], interval, x["aupr"], x["fpr95"]))
     echo_table(title, ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"), rows)
@@ -148,7 +150,7 @@ def _read_other(given: Given, loaded: Predictions, name: str, *, quiet: bool) ->
 
 
 def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
-    """All numbers of labeled predictions, as plain data, ``None`` where undefined; for labels that
+    """All numbers of labeled predictions, as plain data; for labels that
     may occur together, accuracy is the share of labels that are right. One member has no epistemic
     uncertainty.
     """
@@ -175,13 +177,15 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     rejection = {}
     for name, score in {**_scores(q, u), certainty: -confidence}.items():
         curve = rejection_curve(score, utility=right)
-        numbers = {
+        numbers: dict[str, Any] = {
             "area": curve.area,
             "normalized_area": curve.normalized_area,
             "augrc": rejection_curve(score, risk=1 - right).augrc,
             "accuracy_at_80": curve.at_coverage(0.8),
         }
-        rejection[name] = _defined(numbers, unknown=single and name == "epistemic")
+        if single and name == "epistemic":
+            numbers = dict.fromkeys(numbers)
+        rejection[name] = numbers
     errors = calibration_errors(q, labels)
     error = errors.classwise.value.mean() if errors.ece is None else errors.ece.value
     accuracy, expected = float(right.mean()), float(confidence.mean())
@@ -202,7 +206,7 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
         },
         "calibration_error": float(error),
         "rejection": rejection,
-        "classes": _classes(by_class(u, labels, mean=mean), single),
+        "classes": _class_rows(by_class(u, labels), single),
     }
 
 
@@ -212,9 +216,8 @@ def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str,
     from ..evaluation import detection_scores
     from ..evaluation.detection import as_numbers
 
-    inside, outside = (
-        _scores(q, decompose(q, loss)) for q in (loaded.distribution(), other.distribution())
-    )
+    q, q_other = loaded.distribution(), other.distribution()
+    inside, outside = _scores(q, decompose(q, loss)), _scores(q_other, decompose(q_other, loss))
     groups: dict[str, Any] = {}
     n_groups = None
     if loaded.groups is not None and other.groups is not None:
@@ -223,8 +226,10 @@ def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str,
     single = 1 in (loaded.n_members, other.n_members)
     detection = {}
     for part, score in inside.items():
-        numbers = as_numbers(detection_scores(score, outside[part], **groups))
-        detection[part] = _defined(numbers, unknown=single and part == "epistemic")
+        numbers: dict[str, Any] = as_numbers(detection_scores(score, outside[part], **groups))
+        if single and part == "epistemic":
+            numbers = dict.fromkeys(numbers)
+        detection[part] = numbers
     return {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
 
 
@@ -236,21 +241,19 @@ def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
     return {"total": total.total, "aleatoric": total.aleatoric, "epistemic": total.epistemic}
 
 
-def _classes(by: ByClass, single: bool) -> list[dict[str, Any]]:
-    own = by.own or by.everywhere
+def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
+    """What the members disagree about, class by class, most disagreement first."""
+    own = by.ranked_means
     rows = []
     for name in by.ranking:
         k = by.class_names.index(name)
-        numbers = {
-            "epistemic_own": float(own.epistemic.value[k]),
-            "epistemic_all": float(by.everywhere.epistemic.value[k]),
-            "epistemic_share": float(own.epistemic_share[k]),
-        }
-        instances = None if by.counts is None else int(by.counts[k])
-        rows.append({"class": name, "instances": instances, **_defined(numbers, unknown=single)})
+        row: dict[str, Any] = {"class": name, "instances": None}
+        if by.counts is not None:
+            row["instances"] = int(by.counts[k])
+        row["epistemic_own"] = row["epistemic_all"] = row["epistemic_share"] = None
+        if not single:
+            row["epistemic_own"] = float(own.epistemic.value[k])
+            row["epistemic_all"] = float(by.everywhere.epistemic.value[k])
+            row["epistemic_share"] = float(own.epistemic_share[k])
+        rows.append(row)
     return rows
-
-
-def _defined(numbers: dict[str, float], *, unknown: bool) -> dict[str, float | None]:
-    """``None`` instead of NaN; instead of all numbers if they are unknown."""
-    return {key: None if unknown or isnan(x) else x for key, x in numbers.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, echo_reading, loss_option, notes, predictions_argument
+from ._input import Given, echo_reading, loss_option, notes, unlabeled_predictions
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import OutputPath
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@predictions_argument
+@unlabeled_predictions
 @click.option(
     "-o",
     "--output",

@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from ._input import Choice, Given, predictions_argument, read_events, read_predictions, read_sets
+from ._input import (
+    Choice,
+    Given,
+    predictions_argument,
+    read_events,
+    read_predictions,
+    read_sets,
+    unlabeled_predictions,
+)
 from ._output import check_csv, echo, echo_json, json_option, write_csv
 from ._paths import InputPath, OutputPath
 
@@ -52,9 +60,6 @@ def command() -> None:
     help="Pools of classes to guarantee for (.toml: name = [classes]).",
 )
 @click.option(
-    "--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets."
-)
-@click.option(
     "--coverage-unit",
     type=Choice(["case", "group"]),
     help=(
@@ -87,7 +92,6 @@ def fit(
     output: Path,
     events_file: Path | None,
     guarantee: str,
-    ordinal: bool,
     coverage_unit: str | None,
     **options: Any,
 ) -> None:
@@ -97,7 +101,6 @@ def fit(
     `groups` (patients), whole groups are the unit. Where labels may occur together, thresholds for
     yes, no and unsure are fitted for each label.
     """
-    from ..events import ordinal as cuts
     from ..sets import fit_labels, fit_sets
 
     loaded = read_predictions(predictions)
@@ -119,7 +122,6 @@ def fit(
             guarantee=guarantee if events_file is None else read_events(events_file),
             groups=loaded.groups,
             coverage_unit=coverage_unit or "case",
-            shape=cuts(loaded.class_names or loaded.n_classes) if ordinal else None,
             **options,
         )
     fitted.save(output)
@@ -128,7 +130,7 @@ def fit(
 
 
 @command.command()
-@predictions_argument
+@unlabeled_predictions
 @SETS
 @click.option(
     "-o",
@@ -159,7 +161,7 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
 
     If the file has `groups` (patients), intervals allow for dependence within groups.
     """
-    from ..sets import SetPredictor
+    from ..sets._predictor import SetPredictor
 
     loaded = read_predictions(predictions, quiet=as_json)
     if loaded.y_true is None:

@@ -4,23 +4,16 @@ learning.
 
 from __future__ import annotations
 
-from .acquisition import Acquisition, acquire
+from .acquisition import acquire
 from .costs import Costs
-from .policy import BreakEven, Decisions, decide
+from .policy import decide
 from .problem import ABSTAIN, ASK
-from .summary import ClassCalls, DecisionSummary
-from .thresholds import Threshold, choose_threshold
+from .thresholds import choose_threshold
 
 __all__ = [
     "ABSTAIN",
     "ASK",
-    "Acquisition",
-    "BreakEven",
-    "ClassCalls",
     "Costs",
-    "DecisionSummary",
-    "Decisions",
-    "Threshold",
     "acquire",
     "choose_threshold",
     "decide",

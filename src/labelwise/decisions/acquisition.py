@@ -4,6 +4,7 @@ weighted by costs and class prevalence.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,18 +201,24 @@ def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """
-    turns = np.argsort(-need.sum(axis=0), kind="stable").tolist()
-    remaining = need.copy()
+    orders = np.argsort(-need, axis=0, kind="stable").T  # for each class, the neediest cases first
+    turns = deque(np.argsort(-need.sum(axis=0), kind="stable").tolist())
+    waiting = {k: iter(orders[k]) for k in turns}
+    taken = np.zeros(len(need), dtype=bool)
     chosen: list[int] = []
     chosen_for: list[int] = []
     while turns and len(chosen) < budget:
-        k = turns.pop(0)
-        case = int(remaining[:, k].argmax())
-        if remaining[case, k] > 0:
+        k = turns.popleft()
+        for case in waiting[k]:
+            if not taken[case]:
+                break
+        else:
+            continue
+        if need[case, k] > 0:
             turns.append(k)
-            remaining[case] = -1.0  # taken
+            taken[case] = True
             chosen.append(case)
             chosen_for.append(k)
-    rest = np.flatnonzero(remaining[:, 0] >= 0)[: budget - len(chosen)]  # the members agree
+    rest = np.flatnonzero(~taken)[: budget - len(chosen)]  # the members agree about these
     index = np.append(chosen, rest).astype(int)
     return index, np.append(chosen_for, need[rest].argmax(axis=1)).astype(int)

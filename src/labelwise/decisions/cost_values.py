@@ -80,8 +80,6 @@ def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
     names.
     """
     value = as_mapping(value, "costs")
-    if value is None:
-        return None
     if isinstance(value, Mapping):
         for key in value:
             if known is not None and str(key) not in known:
@@ -115,12 +113,8 @@ def check_complete(name: str, named: Mapping[str, float], known: Sequence[str]) 
         )
 
 
-def per_class(
-    name: str, costs: Any, class_names: Sequence[str], default: float | None = None
-) -> Any:
+def per_class(name: str, costs: Any, class_names: Sequence[str], default: float | None) -> Any:
     """A cost for each class; ``default`` for those that a mapping does not name."""
-    if costs is None:
-        return None
     if isinstance(costs, Mapping):
         for key in costs:
             if key not in class_names:
@@ -128,8 +122,6 @@ def per_class(
                     f"`{name}` names {key!r}, which is not a class of the "
                     f"prediction{suggest(key, class_names)}"
                 )
-        if default is None:
-            check_complete(name, costs, class_names)
         return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
     if isinstance(costs, np.ndarray) and len(costs) != len(class_names):
         raise ValueError(

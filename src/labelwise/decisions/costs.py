@@ -51,11 +51,11 @@ class Costs:
         label, and of acting on an absent one. For choosing one class, every error misses the true
         class k and raises a false alarm about the predicted class j; it costs ``missed[k] +
         false_alarm[j]``, where only a false alarm that is given counts (the others add 0).
-    abstain : number (per label also: sequence or mapping), optional
+    abstain : number, optional
         Cost of abstaining on a case (or label); ``None`` if abstaining is not possible.
-    ask : number (per label also: sequence or mapping), optional
-        Price of asking an expert before deciding; ``None`` if asking is not possible.
-    expert_error : number (per label also: sequence or mapping)
+    ask : number, optional
+        Price of asking an expert about a case (or label) before deciding; ``None`` if asking is not possible.
+    expert_error : number
         Error rate of the expert. A wrong answer about a label is the opposite one, about a class
         one of the other K − 1 classes with equal probability; errors are independent of everything
         else given the truth.
@@ -82,13 +82,11 @@ class Costs:
     default: float | None
     """What an error costs unless the next two say otherwise; ``None`` if there is a matrix."""
     missed: CostValues
-    """One number, a mapping from class names, or one per class if they have no names; likewise the
-    next four.
-    """
+    """One number, a mapping from class names, or one per class if they have no names."""
     false_alarm: CostValues
-    abstain: CostValues | None
-    ask: CostValues | None
-    expert_error: CostValues
+    abstain: float | None
+    ask: float | None
+    expert_error: float
     class_names: tuple[str, ...] | None
     ordered: bool
     """Whether ``class_names`` defines the order of the classes, or only their set."""
@@ -123,10 +121,16 @@ class Costs:
             "false_alarm": check_costs(
                 "false_alarm", {} if false_alarm is None else false_alarm, names
             ),
-            "abstain": check_costs("abstain", abstain, names),
-            "ask": check_costs("ask", ask, names),
-            "expert_error": check_costs("expert_error", expert_error, names),
         }
+        prices = {"abstain": abstain, "ask": ask, "expert_error": expert_error}
+        for name, price in prices.items():
+            if price is not None:
+                prices[name] = check_number(price, f"`{name}`")
+        if prices["expert_error"] is None or prices["expert_error"] >= 1:
+            raise ValueError(
+                "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
+                f"{expert_error!r}"
+            )
         by_name = any(isinstance(value, Mapping) and value for value in values.values())
         for name, value in values.items():
             if by_name and isinstance(value, np.ndarray):
@@ -141,15 +145,8 @@ class Costs:
             class_names=names,
             ordered=class_names is not None,
             **values,
+            **prices,
         )
-        rates = self.expert_error
-        if isinstance(rates, Mapping):
-            rates = np.asarray(list(rates.values()))
-        if rates is None or np.max(rates, initial=0.0) >= 1:
-            raise ValueError(
-                "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
-                f"{expert_error!r}"
-            )
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
@@ -191,8 +188,8 @@ class Costs:
         """The decision problem for a prediction with these classes, and the class names to show."""
         check_choice(task, "task", TASKS)
         names = self._names_to_show(n_classes, class_names)
+        prices = self.abstain, self.ask, self.expert_error
         if task == "multiclass":
-            prices = [self._price_of_a_case(name) for name in PRICES]
             return Problem(self._matrix_of(names), *prices), names
         if not self.fits(task):
             raise InputError(
@@ -203,19 +200,7 @@ class Costs:
         table = np.zeros((n_classes, 2, 2))
         table[:, 0, 1] = per_class("false_alarm", self.false_alarm, names, self.default)
         table[:, 1, 0] = per_class("missed", self.missed, names, self.default)
-        prices = [per_class(name, getattr(self, name), names) for name in PRICES]
         return Problem(table, *prices), names
-
-    def _price_of_a_case(self, name: str) -> Any:
-        price = getattr(self, name)
-        if price is None:
-            return None
-        if not isinstance(price, float):
-            raise ValueError(
-                f"`{name}` must be one number for choosing one class, where the action applies "
-                "to the whole case; got one per label"
-            )
-        return np.asarray(price)
 
     def _matrix_of(self, names: tuple[str, ...]) -> np.ndarray:
         """Costs [true class, predicted class] in the order of these classes."""
@@ -244,8 +229,9 @@ class Costs:
     ) -> tuple[str, ...]:
         """The class names of the prediction, else of these costs, else numbers."""
         if class_names is None:
-            values = [getattr(self, name) for name in (*ERRORS, *PRICES)]
-            by_name = any(isinstance(value, Mapping) and value for value in values)
+            by_name = any(
+                isinstance(value, Mapping) and value for value in (self.missed, self.false_alarm)
+            )
             if not self.ordered and (by_name or self.class_names is not None):
                 raise InputError(
                     "these costs are given by class name, but the prediction has no class names",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from .._arrays import to_numpy
 from .._frames import same_rows
 from .._tables import instance_frame
 from .._validation.labels import as_labels, outcomes_by_class
-from .problem import ABSTAIN, ASK
 
 if TYPE_CHECKING:
     from .policy import Decisions
@@ -28,16 +26,14 @@ def true_outcomes(plan: Decisions, y_true: Any) -> np.ndarray:
     return outcomes_by_class(y_true, plan.class_names, shape)
 
 
-def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
-    """A row for each case, or per label for each case and label."""
-    ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
-    k = len(plan.class_names)
-    mean = to_numpy(plan.mean).astype(float).reshape(-1, k)
+def plan_columns(plan: Decisions, y_true: Any) -> dict[str, Any]:
+    """Columns with a value for each case, or per label for each case and label: the truth if known,
+    the probability, the action and its numbers.
+    """
+    mean = to_numpy(plan.mean).astype(float).reshape(-1, len(plan.class_names))
     names = np.asarray(plan.class_names, dtype=object)
     columns: dict[str, Any] = {}
-    rows_per_case = 1
     if plan.task == "per_label":
-        rows_per_case = k
         columns["label"] = np.tile(names, len(mean))
         if y_true is not None:
             columns["y_true"] = true_outcomes(plan, y_true).reshape(-1)
@@ -50,39 +46,32 @@ def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     columns["action"] = plan.action_names.reshape(-1)
     for name in VALUES:
         columns[name] = to_numpy(getattr(plan, name)).astype(float).reshape(-1)
+    return columns
+
+
+def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
+    """`plan_columns` as a data frame."""
+    ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
     shape = tuple(plan.mean.shape[:-1])
     known = plan.distribution.ids
-    return instance_frame(columns, shape, library, ids=ids, known=known, repeat=rows_per_case)
+    repeat = len(plan.class_names) if plan.task == "per_label" else 1
+    columns = plan_columns(plan, y_true)
+    return instance_frame(columns, shape, library, ids=ids, known=known, repeat=repeat)
 
 
-def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterator[list[Any]]]:
-    """The header and a row for each case: the truth if known, the likely and the chosen action, its
-    numbers, the reason in one sentence, and the probability ``p_…`` of each class. Per label,
-    several labels in one cell are joined by semicolons.
+def csv_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
+    """`plan_columns` with the reason of each decision in one sentence; for choosing one class also
+    with the probability ``p_…`` of each class.
     """
-    probs = to_numpy(plan.mean).astype(float)
-    names = np.asarray(plan.class_names, dtype=object)
-    columns: dict[str, Any] = {"id": ids}
-    if plan.task == "multiclass":
-        if y_true is not None:
-            columns["y_true"] = names[true_outcomes(plan, y_true)]
-        columns["most_probable"] = names[probs.argmax(axis=-1)]
-        columns["action"] = plan.action_names
-    else:
-        action = to_numpy(plan.action)
-        chosen = {"above_half": probs > 0.5, "act": action == 1}
-        chosen |= {"abstain": action == ABSTAIN, "ask": action == ASK}
-        if y_true is not None:
-            chosen = {"y_true": true_outcomes(plan, y_true), **chosen}
-        for name, rows in chosen.items():
-            columns[name] = ["; ".join(names[row]) for row in rows]
-    for name in VALUES:
-        values = to_numpy(getattr(plan, name)).astype(float)
-        columns[name] = values.reshape(len(probs), -1).sum(axis=1)
-    header = [*columns, "reason", *(f"p_{name}" for name in names)]
-    return header, _rows(plan, list(columns.values()), probs)
-
-
-def _rows(plan: Decisions, columns: list[Any], probs: np.ndarray) -> Iterator[list[Any]]:
-    for i, of_case in enumerate(probs):
-        yield [*(column[i] for column in columns), plan.explain(i), *of_case]
+    names, n = plan.class_names, len(plan.mean)
+    if plan.task == "per_label":
+        columns = {"id": np.repeat(ids, len(names)), **plan_columns(plan, y_true)}
+        reasons = []
+        for i in range(n):
+            reasons += [plan.explain(i, label=name) for name in names]
+        return {**columns, "reason": reasons}
+    columns = {"id": ids, **plan_columns(plan, y_true)}
+    columns["reason"] = list(map(plan.explain, range(n)))
+    for name, of_class in zip(names, to_numpy(plan.mean).astype(float).T, strict=True):
+        columns[f"p_{name}"] = of_class
+    return columns

@@ -34,28 +34,6 @@ sampled.
 """
 
 
-@dataclass(frozen=True)
-class BreakEven:
-    """Prices of asking below which it pays; prints as a sentence."""
-
-    some_case: float
-    """Below this price, asking is the cheapest action for at least one case (per label: one label
-    of a case).
-    """
-    average: float
-    """Below this price, asking about every case (per label: every label) is cheaper on average than
-    never asking.
-    """
-
-    def __str__(self) -> str:
-        if self.some_case <= 0:
-            return "Asking saves nothing at any price"
-        return (
-            f"Asking pays below {number(self.some_case)} for at least one decision, and below "
-            f"{number(self.average)} on average over all"
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Decisions(Shown):
     """The action for each case: arrays (...,) for ``"multiclass"``, (..., K) for ``"per_label"``,
@@ -111,17 +89,19 @@ class Decisions(Shown):
         return np.asarray(names[to_numpy(self.action)])
 
     @property
-    def break_even(self) -> BreakEven:
-        """The price of asking below which it pays: the largest and the mean ``value_of_label``."""
-        value = to_numpy(self.value_of_label).astype(float)
-        return BreakEven(float(value.max(initial=0.0)), float(value.mean()) if value.size else 0.0)
+    def break_even(self) -> float:
+        """The price of asking below which it is the cheapest action for at least one case (per
+        label: one label of a case): the largest ``value_of_label``. Below its mean, asking about
+        every case is cheaper on average than never asking.
+        """
+        return float(to_numpy(self.value_of_label).max(initial=0.0))
 
     def summary(
         self, y_true: Any, *, groups: Any = None, confidence: float = 0.95
     ) -> DecisionSummary:
         """For each class what was called, missed and a false alarm before (always the most probable
-        class; per label: acting above 0.5) and after (these decisions), what that costs and saves,
-        with paired intervals, and whether it costs what was expected.
+        class; per label: acting above 0.5) and after (these decisions), what that costs, what it
+        saves with a paired interval, and whether it costs what was expected.
 
         Parameters
         ----------
@@ -137,8 +117,8 @@ class Decisions(Shown):
         >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]]), class_names=["nevus", "melanoma"])
         >>> costs = lw.decisions.Costs(default=1, missed={"melanoma": 20})
         >>> story = lw.decisions.decide(q, costs, task="multiclass").summary([0, 1, 0, 1])
-        >>> story.before.missed, story.after.missed, story.after.false_alarms
-        (array([0, 1]), array([2, 0]), array([0, 2]))
+        >>> story.by_class["missed_before"], story.by_class["missed_after"]
+        (array([0, 1]), array([2, 0]))
         """  # noqa: E501
         from .summary import summarize_decisions
 
@@ -167,7 +147,14 @@ class Decisions(Shown):
         rows = []
         for i in order[:SHOWN]:
             rows.append((str(names[i]), f"{counts[i]:,}", percent(counts[i] / cost.size)))
-        return Summary(title, ("action", "number", "share"), rows)
+        note = "Asking saves nothing at any price."
+        if self.break_even > 0:
+            average = number(float(to_numpy(self.value_of_label).mean()))
+            note = (
+                f"Asking pays below {number(self.break_even)} for at least one decision, and below "
+                f"{average} on average over all."
+            )
+        return Summary(title, ("action", "number", "share"), rows, note)
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | int | None = None) -> str:
         """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of
@@ -291,8 +278,8 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     .. math:: \min(bt,\ c,\ a(1-t)) = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
     """  # noqa: E501
     if problem.table.ndim == 2:
-        price = None if problem.abstain is None else float(problem.abstain)
-        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price), n_samples=SAMPLES)
+        loss = CostMatrix(problem.table, abstain=problem.abstain)
+        joint = decompose_jointly(q, loss, n_samples=SAMPLES)
         return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]
     b: Any = problem.table[:, 1, 0]

@@ -21,13 +21,13 @@ ASK = -2
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Costs C[..., truth, action] (K × K, or labels × 2 × 2) and the prices of abstaining and
-    asking (one, or per label).
+    asking.
     """
 
     table: np.ndarray
-    abstain: np.ndarray | None
-    ask: np.ndarray | None
-    error: np.ndarray
+    abstain: float | None
+    ask: float | None
+    error: float
     """Error rate of the expert; all wrong answers are equally probable."""
 
     @property
@@ -60,7 +60,7 @@ class Problem:
         return self._best(self.risks(p), np.sum(p, axis=-1))
 
     @property
-    def _answers(self) -> tuple[np.ndarray, np.ndarray]:
+    def _answers(self) -> tuple[float, float]:
         """P(answer s | truth k) = wrong + (right − wrong) [s = k], as the pair (wrong, right −
         wrong).
         """
@@ -83,10 +83,7 @@ class Problem:
         response = np.empty(p.shape, dtype=np.int64)
         cost = np.zeros(p.shape[:-1])
         for s in range(self.n_outcomes):
-            told = (
-                wrong[..., None] * risks
-                + excess[..., None] * p[..., s, None] * self.table[..., s, :]
-            )
+            told = wrong * risks + excess * p[..., s, None] * self.table[..., s, :]
             response[..., s], after = self._best(told, wrong * total + excess * p[..., s])
             cost = cost + after
         return response, cost
@@ -100,10 +97,9 @@ class Problem:
         """
         lowest, highest = self.table.min(axis=-1), self.table.max(axis=-1)
         if self.abstain is not None:
-            price = np.asarray(self.abstain)[..., None]
-            lowest, highest = np.minimum(lowest, price), np.maximum(highest, price)
-        asking = 0.0 if self.ask is None else np.asarray(self.ask)[..., None]
-        return np.asarray(highest - lowest + asking)
+            lowest = np.minimum(lowest, self.abstain)
+            highest = np.maximum(highest, self.abstain)
+        return np.asarray(highest - lowest + (self.ask or 0.0))
 
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
@@ -160,9 +156,7 @@ class Problem:
         labels = () if self.table.ndim == 2 else (np.arange(len(self.table))[:, None],)
         after_right = self.table[(*labels, outcomes, np.maximum(response, 0))]
         if self.abstain is not None:
-            after_right = np.where(
-                response == ABSTAIN, np.asarray(self.abstain)[..., None], after_right
-            )
+            after_right = np.where(response == ABSTAIN, self.abstain, after_right)
         return np.asarray(
             (1 - self.error) * extreme(after_right, axis=-1)
             + self.error * extreme(self.table, axis=(-2, -1))

@@ -22,24 +22,20 @@ def _sentence(plan: Decisions, i: tuple[int, ...], ask: str, abstain: str, predi
     answer = number(float(to_numpy(plan.value_of_label)[i]))
     knowledge = number(float(to_numpy(plan.value_of_knowledge)[i]))
 
-    def at_case(price: np.ndarray) -> float:
-        return float(np.broadcast_to(price, plan.action.shape)[i])
-
     if action == ASK:
         head = f"{ask}:"
     elif action == ABSTAIN and problem.abstain is not None:
-        head = f"{abstain}, which costs {number(at_case(problem.abstain))};"
+        head = f"{abstain}, which costs {number(problem.abstain)};"
     else:
         head = (
             f"{predict}, which costs {number(float(to_numpy(plan.expected_cost)[i]))} on average;"
         )
     expert = "the expert's answer"
-    if at_case(problem.error) > 0:
-        rate = number(at_case(problem.error))
-        expert = f"the answer of an expert with error rate {rate}"
+    if problem.error > 0:
+        expert = f"the answer of an expert with error rate {number(problem.error)}"
     price, unasked = "", ""
     if problem.ask is not None:
-        price = f" and costs {number(at_case(problem.ask))}"
+        price = f" and costs {number(problem.ask)}"
         unasked = "no expert is asked and "
     return (
         f"{head} {expert} saves {answer} on average{price}; knowing the exact probabilities would "

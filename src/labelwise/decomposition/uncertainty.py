@@ -146,10 +146,10 @@ class Uncertainty(Result, Generic[ArrayT]):
             \mathrm{main}_A = G(\bar\theta) - \mathbb{E}_A\, G(\bar\theta_A)
 
         with the mean :math:`\bar\theta_A` over all members of a level. The interaction is the rest;
-        all add up to the epistemic uncertainty. For log and squared loss and complete crossings of
-        any number of factors. Where cells' weights are not products of their levels' weights, each
-        cell weighs the same, with a warning. Variance components with intervals and permutation
-        tests, all of the means of cells' members, tell effects from noise.
+        all add up to the epistemic uncertainty. For log and squared loss and one factor or a
+        complete crossing of two. Where cells' weights are not products of their levels' weights,
+        each cell weighs the same, with a warning. Variance components and permutation tests, both
+        of the means of cells' members, tell effects from noise.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ecg import ECGEnsemble, load_ecg_ensemble
-from .fashion import FashionEnsemble, load_fashion_ensemble
+from .ecg import load_ecg_ensemble
+from .fashion import load_fashion_ensemble
 
-__all__ = ["ECGEnsemble", "FashionEnsemble", "load_ecg_ensemble", "load_fashion_ensemble"]
+__all__ = ["load_ecg_ensemble", "load_fashion_ensemble"]

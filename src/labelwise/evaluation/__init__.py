@@ -4,30 +4,18 @@ confidence intervals.
 
 from __future__ import annotations
 
-from .._resampling import Estimate
-from .classes import ByClass, ClassMeans, by_class
+from .classes import by_class
 from .correlation import rank_agreement
-from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
-from .ensemble_health import EnsembleCheck, check_ensemble
+from .detection import compare_detection, detection_scores
+from .ensemble_health import check_ensemble
 from .evidence import vacuity
 from .groups import clustered_mean
-from .intervals import UncertaintyIntervals, bootstrap_uncertainty
-from .member_faults import Finding
+from .intervals import bootstrap_uncertainty
 from .ranking import ranking_scores
-from .rejection import Band, RejectionCurve, rejection_curve
+from .rejection import rejection_curve
 from .scores import brier_score, log_loss
 
 __all__ = [
-    "Band",
-    "ByClass",
-    "ClassMeans",
-    "DetectionComparison",
-    "DetectionScores",
-    "EnsembleCheck",
-    "Estimate",
-    "Finding",
-    "RejectionCurve",
-    "UncertaintyIntervals",
     "bootstrap_uncertainty",
     "brier_score",
     "by_class",

@@ -1,7 +1,7 @@
 """Uncertainty by class, and a ranking of the classes by the members' disagreement about them.
 
-A rare class has a small mean EU_k because it has negligible probability on most instances. The
-ranking therefore uses means that depend little or not at all on prevalence.
+A rare class has a small mean EU_k because it has negligible probability on most instances. With
+the true classes, the ranking therefore uses means over the instances of each class.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._frames import columns_by_class, same_rows
-from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
-from .._validation.arguments import check_choice
+from .._frames import same_rows
+from .._resampling import Estimate, Resampling
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
 RULES = {
     "own": "mean EU_k over the instances of class k",
-    "likely": "mean EU_k weighted by the predicted probability of class k",
-    "ratio": "ΣEU_k / ΣTU_k, the epistemic share of the uncertainty about class k",
     "everywhere": "mean EU_k over all instances (small for rare classes, even disputed ones)",
 }
 
@@ -63,85 +60,37 @@ class ByClass:
     """Means over all instances."""
     own: ClassMeans | None
     """Means over the instances of each class; needs ``y_true``."""
-    likely: ClassMeans | None
-    """Means weighted by the predicted probability of each class; needs ``mean``."""
     ratio: Estimate
     """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class with no uncertainty
     on any instance.
     """
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
-    together: dict[str, Estimate] | None
-    """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each
-    class with Student's t of its own cases); NaN for a class with a single case or group. Needs
-    ``n_bootstrap`` > 0.
-    """
 
     @property
-    def rule(self) -> str:
-        """The default ranking rule: ``"own"`` if ``y_true`` was given, else ``"likely"`` if
-        ``mean`` was, else ``"ratio"``.
-        """
-        if self.own is not None:
-            return "own"
-        return "ratio" if self.likely is None else "likely"
+    def ranked_means(self) -> ClassMeans:
+        """The means that the ranking is by: `own` if ``y_true`` was given, else `everywhere`."""
+        return self.own or self.everywhere
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """The classes from most to least disputed among the members, by `rule`."""
-        return self.rank()
-
-    def rank(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes from most to least disputed among the members, by the given rule; classes
-        without a value come last.
-
-        ``"own"`` does not depend on class prevalence, ``"likely"`` and ``"ratio"`` hardly do,
-        ``"everywhere"`` does. The ratio is a share, not an amount: a class with almost no
-        uncertainty can rank first.
+        """The classes from most to least disputed among the members, by their mean EU over their
+        own instances if ``y_true`` was given, which does not depend on prevalence, else over all.
+        Classes without a value come last.
         """
-        value = self._by_rule(rule or self.rule)
+        value = np.asarray(self.ranked_means.epistemic.value)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
 
-    def most_disputed(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes that the members may disagree about most: those whose simultaneous interval
-        is not below that of another class.
-
-        More than one name means that the data do not tell which it is. Nothing excludes a class
-        without an interval (one with a single case, or none). Needs ``n_bootstrap`` > 0.
-        """
-        if self.together is None:
-            raise ValueError(
-                "which classes are disputed most needs intervals: pass `n_bootstrap` to by_class, "
-                "such as n_bootstrap=1000"
-            )
-        rule = rule or self.rule
-        names = self.rank(rule)
-        found = self.together[rule]
-        below = found.high < np.max(found.low, initial=0.0, where=~np.isnan(found.low))
-        excluded = np.asarray(self.class_names)[below].tolist()
-        return tuple(name for name in names if name not in excluded)
-
-    def _by_rule(self, rule: str) -> np.ndarray:
-        check_choice(rule, "rule", RULES)
-        if rule == "ratio":
-            return np.asarray(self.ratio.value)
-        means = getattr(self, rule)
-        if means is None:
-            needed = "y_true" if rule == "own" else "mean"
-            raise ValueError(f"rule {rule!r} needs `{needed}`: pass it to by_class")
-        return np.asarray(means.epistemic.value)
-
     def __str__(self) -> str:
-        value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
-        lines = [f"most disputed first, by {RULES[self.rule]}"]
-        if self.together is not None and len(equal := self.most_disputed()) > 1:
-            lines = [f"{lines[0]}; the intervals do not separate {', '.join(equal)}"]
+        rule = "everywhere" if self.own is None else "own"
+        value, share = np.asarray(self.ranked_means.epistemic.value), np.asarray(self.ratio.value)
+        lines = [f"most disputed first, by {RULES[rule]}"]
         for name in self.ranking:
             k = self.class_names.index(name)
             everywhere = self.everywhere.epistemic.value[k]
             lines.append(
-                f"  {name:<20} {self.rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU "
+                f"  {name:<20} {rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU "
                 f"{share[k]:.2f}"
             )
         return "\n".join(lines)
@@ -151,7 +100,6 @@ def by_class(
     u: Uncertainty,
     y_true: Any = None,
     *,
-    mean: Any = None,
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
@@ -160,17 +108,14 @@ def by_class(
     r"""Label-wise uncertainty by class: means, ratios, and which class the members
     disagree about most.
 
-    Four summaries of the EU of class k. The first depends on the prevalence of the class, the
-    second does not, the third and fourth do only through probability assigned to the class on other
-    classes' instances:
+    Three summaries of the EU of class k. The first depends on the prevalence of the class, the
+    second does not, and the third is a share, not an amount:
 
     .. math::
         \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i
-        = k\}}, \qquad \frac{\sum_i \bar\theta_{ik} \mathrm{EU}_{ik}}{\sum_i \bar\theta_{ik}},
-        \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
+        = k\}}, \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
 
-    The classes are ranked by the second if ``y_true`` is given, else by the third if ``mean`` is,
-    else by the fourth.
+    The classes are ranked by the second if ``y_true`` is given, else by the first.
 
     Parameters
     ----------
@@ -179,8 +124,6 @@ def by_class(
     y_true : array (...) or bool array (..., K), optional
         True classes as names or positions (integers are names if all class names are integers), or
         0/1 for each label or event.
-    mean : array (..., K), optional
-        Predicted probabilities, ``q.mean()``.
     groups : array (...), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
@@ -201,7 +144,7 @@ def by_class(
     """  # noqa: E501
     if not hasattr(u, "epistemic"):
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
-    y_true, mean, groups = same_rows(u, y_true=y_true, mean=mean, groups=groups)
+    y_true, groups = same_rows(u, y_true=y_true, groups=groups)
     shape, k = u.total.shape[:-1], len(u.class_names)
     values = {part: as_numpy(getattr(u, part), part).reshape(-1, k) for part in PARTS}
     n = len(values["total"])
@@ -212,10 +155,6 @@ def by_class(
     if y_true is not None:
         outcomes = outcomes_by_class(y_true, u.class_names, shape)
         weights["own"], counts = outcomes.astype(float), outcomes.sum(axis=0)
-    if mean is not None:
-        weights["likely"] = _probabilities(
-            columns_by_class(mean, u.class_names, "mean"), (*shape, k)
-        ).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
     measures = np.stack([np.ones((n, k)), *values.values()], axis=1)
     parts = np.stack(list(weights.values()), axis=1)[:, :, None] * measures[:, None]
@@ -223,7 +162,7 @@ def by_class(
     sums = parts.sum(axis=0)
     replicates = resampling.sums(parts) if resampling.wanted else None
 
-    def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
+    def estimate(w: int, top: int, bottom: int = 0) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
         value = _ratio(sums[w, top], sums[w, bottom])
         if replicates is None:
@@ -233,27 +172,19 @@ def by_class(
         highest = 1.0
         if bottom == 0:
             highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
-        if together:
-            return _simultaneous(value, drawn, units, highest, confidence)
         return resampling.estimate(value, drawn, (0.0, highest), units)
 
     means = {
         name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
         for w, name in enumerate(weights)
     }
-    together = None
-    if replicates is not None:
-        together = {name: estimate(w, 3, together=True) for w, name in enumerate(weights)}
-        together["ratio"] = estimate(0, 3, 1, together=True)
     return ByClass(
         class_names=u.class_names,
         n=n,
         everywhere=means["everywhere"],
         own=means.get("own"),
-        likely=means.get("likely"),
         ratio=estimate(0, 3, 1),
         counts=counts,
-        together=together,
     )
 
 
@@ -268,41 +199,3 @@ def _effective_number(weights: np.ndarray) -> np.ndarray:
     class (Kish).
     """
     return _ratio(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
-
-
-def _simultaneous(
-    value: np.ndarray, replicates: np.ndarray, units: np.ndarray, highest: Any, confidence: float
-) -> Estimate:
-    """Intervals that hold for all classes at once; NaN for a class with a single unit or none.
-
-    Bonferroni loses little here, since classes have different instances, and lets each class have
-    the t quantile of its own units.
-    """
-    has_interval = np.isfinite(value) & (units > 1)
-    family = int(has_interval.sum())
-    level = 1 - (1 - confidence) / max(family, 1)
-    ends = t_interval(
-        value,
-        bootstrap_error(replicates, units),
-        np.fmax(units - 1, 1),
-        level,
-        (0.0, highest),
-        units,
-    )
-    low, high = np.where(has_interval, ends, np.nan)
-    return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
-
-
-def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:
-    p = as_numpy(mean, "mean").astype(float)
-    if p.shape != shape:
-        raise ValueError(
-            f"`mean` must have the probabilities of all labels, shape {shape}; got shape "
-            f"{p.shape}. Use q.mean()"
-        )
-    if p.min() < 0 or p.max() > 1 + 1e-3:
-        raise ValueError(
-            f"`mean` must be probabilities between 0 and 1; values range from {p.min():.4g} to "
-            f"{p.max():.4g}"
-        )
-    return p

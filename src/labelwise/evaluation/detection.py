@@ -18,7 +18,6 @@ from .._resampling import Estimate, Resampling, check_confidence, check_replicat
 from .._validation.arguments import as_rng
 from .._validation.labels import as_scores, same_length
 from ._delong import delong, difference_interval, interval, placements
-from .ranking import tie_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,19 +36,13 @@ class DetectionScores:
     """Share of "in" flagged at the threshold that detects at least 95 % of "out"."""
     n_in: int
     n_out: int
-    tie_share: float
-    """Share of instances whose score another instance has too; see `ranking_scores` for scores that
-    tie exactly.
-    """
 
 
 @dataclass(frozen=True, eq=False)
 class DetectionComparison:
-    """Differences, first score minus second, on the same instances."""
+    """Difference between two scores of the same instances, first minus second."""
 
     auroc: Estimate
-    aupr: Estimate
-    fpr95: Estimate
     p_value: float
     """Two-sided p-value of equal AUROC (DeLong's test)."""
 
@@ -65,7 +58,6 @@ class _Ranking:
         self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
         """The last position of each distinct score."""
         self.is_out = self.order >= self.n_in
-        self.tie_share = tie_share(ranked)
 
     def curves(self, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """True and false positives at each distinct score from the highest, (..., distinct),
@@ -164,14 +156,12 @@ def detection_scores(
     ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
     groups = _groups_of_both_sides(groups_in, groups_out, ranking.n_in, ranking.n_out)
     check_confidence(confidence)
-    values = ranking.numbers()
     spread = delong(*ranking.placements(), groups)
     return DetectionScores(
-        auroc=interval(float(values[0]), spread, confidence),
-        **_with_bootstrap(values, [ranking], groups, spread.df, n_bootstrap, confidence, rng),
+        auroc=interval(float(ranking.numbers()[0]), spread, confidence),
+        **_with_bootstrap(ranking, groups, spread.df, n_bootstrap, confidence, rng),
         n_in=ranking.n_in,
         n_out=ranking.n_out,
-        tie_share=ranking.tie_share,
     )
 
 
@@ -195,13 +185,11 @@ def compare_detection(
     groups_in: Any = None,
     groups_out: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
 ) -> DetectionComparison:
-    """Paired difference between two scores, a − b, on the same instances.
+    """Paired difference in AUROC between two scores, a − b, on the same instances.
 
-    Scores of the same instances have correlated errors, which DeLong's covariance and a bootstrap
-    over instances take into account. Parameters as for `detection_scores`.
+    Scores of the same instances have correlated errors, which DeLong's covariance takes into
+    account. Parameters as for `detection_scores`.
 
     >>> rng = np.random.default_rng(0)
     >>> a_in, a_out = rng.normal(0, 1, 200), rng.normal(1, 1, 200)
@@ -218,34 +206,32 @@ def compare_detection(
     )
     groups = _groups_of_both_sides(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
-    rankings = [_Ranking(*a), _Ranking(*b)]
-    values = rankings[0].numbers() - rankings[1].numbers()
-    (in_a, out_a), (in_b, out_b) = (ranking.placements() for ranking in rankings)
+    first, second = _Ranking(*a), _Ranking(*b)
+    difference = float(first.numbers()[0] - second.numbers()[0])
+    (in_a, out_a), (in_b, out_b) = first.placements(), second.placements()
     spread = delong(in_a - in_b, out_a - out_b, groups)
-    auroc, p_value = difference_interval(float(values[0]), spread, confidence)
-    others = _with_bootstrap(values, rankings, groups, spread.df, n_bootstrap, confidence, rng)
-    return DetectionComparison(auroc=auroc, **others, p_value=p_value)
+    return DetectionComparison(*difference_interval(difference, spread, confidence))
 
 
 def _with_bootstrap(
-    values: np.ndarray,
-    rankings: list[_Ranking],
+    ranking: _Ranking,
     groups: np.ndarray | None,
     df: float,
     n_bootstrap: int,
     confidence: float,
     rng: Any,
 ) -> dict[str, Estimate]:
-    """AUPR and FPR at 95 % TPR (or their differences between two rankings) with bootstrap
-    intervals.
+    """AUPR and FPR at 95 % TPR with bootstrap intervals.
 
     Whether there are few groups is decided by the degrees of freedom of the AUROC.
     """
-    _, aupr, fpr95 = values.tolist()
+    _, aupr, fpr95 = ranking.numbers().tolist()
     if check_replicates(n_bootstrap) == 0:
-        plain = Estimate(aupr, confidence=confidence), Estimate(fpr95, confidence=confidence)
-        return {"aupr": plain[0], "fpr95": plain[1]}
-    n_in, n_out = rankings[0].n_in, rankings[0].n_out
+        return {
+            "aupr": Estimate(aupr, confidence=confidence),
+            "fpr95": Estimate(fpr95, confidence=confidence),
+        }
+    n_in, n_out = ranking.n_in, ranking.n_out
     rng = as_rng(rng)
     if groups is None:  # resample each side at its own size
         sides = [Resampling(n, None, n_bootstrap, confidence, rng) for n in (n_in, n_out)]
@@ -253,14 +239,9 @@ def _with_bootstrap(
         sides = [Resampling(n_in + n_out, groups, n_bootstrap, confidence, rng)]
     replicates = []
     for drawn in zip(*(side.counts(n_in + n_out) for side in sides), strict=True):
-        counts = np.concatenate(drawn, axis=1)
-        replicate = rankings[0].numbers(counts)
-        if len(rankings) == 2:
-            replicate = replicate - rankings[1].numbers(counts)
-        replicates.append(replicate)
-    lowest = 0.0 if len(rankings) == 1 else -1.0
+        replicates.append(ranking.numbers(np.concatenate(drawn, axis=1)))
     columns = np.concatenate(replicates).T
     return {
-        "aupr": sides[0].estimate(aupr, columns[1], (lowest, 1.0), df + 1),
-        "fpr95": sides[0].estimate(fpr95, columns[2], (lowest, 1.0), df + 1),
+        "aupr": sides[0].estimate(aupr, columns[1], (0.0, 1.0), df + 1),
+        "fpr95": sides[0].estimate(fpr95, columns[2], (0.0, 1.0), df + 1),
     }

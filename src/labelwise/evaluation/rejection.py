@@ -145,31 +145,17 @@ class RejectionCurve:
         return float((self._risks.sum() - self._risks[-1] / 2) / self.n**2)
 
     def at_coverage(self, coverage: float) -> float:
-        """The value at this coverage, with the number of kept instances rounded up."""
+        """The value at this coverage, with the number of kept instances rounded up.
+
+        Of the data at hand: for a guarantee about new cases use
+        `labelwise.decisions.choose_threshold`.
+        """
         if not 0 < coverage <= 1:
             raise ValueError(f"`coverage` must be above 0 and at most 1; got {coverage!r}")
         kept = min(
             self.n, math.ceil(round(coverage * self.n, 6))
         )  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
-
-    def coverage_at_risk(self, risk: float) -> float:
-        """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share
-        can.
-
-        Of the data at hand: for a guarantee about new cases use
-        `labelwise.decisions.choose_threshold`.
-        """
-        if (
-            isinstance(risk, bool)
-            or not isinstance(risk, int | float | np.number)
-            or math.isnan(risk)
-        ):
-            raise ValueError(f"`risk` must be a number; got {risk!r}")
-        kept = np.arange(1, self.n + 1)
-        rounding = 1e-12 * np.abs(self._risks[1:]).max(initial=1.0)
-        good = np.flatnonzero(self._risks[1:] <= risk * kept + rounding)
-        return float(kept[good[-1]] / self.n) if good.size else 0.0
 
     @cached_property
     def monotonicity(self) -> float:

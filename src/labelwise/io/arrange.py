@@ -12,17 +12,20 @@ from .grid import flatten_instances
 from .on_disk import changed, stacked, transposed
 from .predictions import Fields
 
-__all__ = ["arrange_axes", "two_classes"]
-
 
 def arrange_axes(
-    found: Fields, kind: str, member_axis: int | None, class_axis: int | None, *, table: bool
+    found: Fields,
+    kind: str,
+    member_axis: int | None,
+    class_axis: int | None,
+    *,
+    members_first: bool,
 ) -> Fields:
-    """The predictions ``kind`` as (M, N, K), or (N, K) for a Dirichlet; ``table``: the members are
-    known to come first.
+    """The predictions ``kind`` as (M, N, K), or (N, K) for a Dirichlet; ``members_first``: that is
+    known, and not to be questioned.
     """
     values = found[kind]
-    shape = tuple(int(n) for n in values.shape)
+    shape = tuple(values.shape)
     if len(shape) < 2:
         raise ValueError(
             f"`{kind}` must have the axes (members, instances, classes); got shape {shape}"
@@ -35,14 +38,14 @@ def arrange_axes(
             raise ValueError(f"`{kind}` of shape {shape} has no member axis: it is of one member")
         values = transposed(values, (1 - classes, classes))
         if kind not in ("alpha", "evidence"):
-            values = values[None] if isinstance(values, np.ndarray) else stacked([values])
+            values = stacked([values])
         return found | {kind: values}
-    if member_axis is None:
-        member = 1 if classes == 0 else 0
-        if class_axis is None and len(shape) == 3 and not table:
-            _check_order(kind, shape, found)
-    else:
+    if member_axis is not None:
         member = check_axis(member_axis, "member_axis", kind, len(shape))
+    else:
+        member = int(classes == 0)  # the first axis that is not that of the classes
+        if class_axis is None and len(shape) == 3 and not members_first:
+            _check_order(kind, shape, found)
     if member == classes:
         raise ValueError(
             f"the member axis and the class axis must be different; both are {member} for shape "
@@ -63,7 +66,7 @@ def _check_order(kind: str, shape: tuple[int, ...], found: Fields) -> None:
     """
     for key in ("y_true", "ids"):
         if key in found:
-            n = int(found[key].shape[0])
+            n = found[key].shape[0]
             if n == shape[0] != shape[1]:
                 raise InputError(
                     f"`{kind}` has shape {shape}: axis 0 has {n}, like `{key}`", fix="saved_members"

@@ -6,20 +6,20 @@ A table has a column of numbers for each class, or one column with a list of all
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._lazy import imported
-from .files import reading
+from .files import format_of, reading
 from .on_disk import Key, OnDisk
 from .predictions import KINDS
 from .table import Table
 
-__all__ = ["read_arrow"]
-
-_BYTES_AT_ONCE = 1 << 22
+_BYTES_AT_ONCE = 1 << 22  # decoded at a time, however large a row group is
 
 
 class _Parquet:
@@ -64,38 +64,46 @@ class _Arrow:
 
 def read_arrow(path: Path) -> Table:
     """The table in a file; its predictions are read when they are asked for."""
-    file = _Parquet(path) if path.suffix.lower() == ".parquet" else _Arrow(path)
-    types = {field.name: field.type for field in file.schema}
-    numeric = frozenset(name for name, kind in types.items() if _number(kind) is not None)
-    listed = next((name for name in KINDS if name in types and _is_list(types[name])), None)
+    if format_of(path) == ".parquet":
+        file: _Parquet | _Arrow = _Parquet(path)
+    else:
+        file = _Arrow(path)
+    names = list(file.schema.names)
+    types = dict(zip(names, file.schema.types, strict=True))
+    numeric = {name for name in names if _number(types[name]) is not None}
 
+    @reading(path)
     def read_column(name: str) -> np.ndarray:
-        with reading(path):
-            return _small_column(name, file.column(name))
+        return _small_column(name, file.column(name))
 
-    def read_numbers(names: Sequence[str]) -> OnDisk:
-        dtype = np.result_type(*(_number(types[name]) for name in names))
-        return _Rows(file, names, len(names), dtype).on_disk(path)
+    def read_numbers(wanted: Sequence[str]) -> OnDisk:
+        dtype = np.result_type(*(_number(types[name]) for name in wanted))
+        return _Rows(file, wanted, len(wanted), dtype).on_disk(path)
 
-    lists: dict[str, Any] = {}
-    if listed is not None:
-        metadata = {key.decode(): x.decode() for key, x in (file.schema.metadata or {}).items()}
-        lists["kind"] = listed
-        lists["listed"] = _read_lists(path, file, listed, metadata.get("members"))
-        if metadata.get("class_names"):
-            lists["class_names"] = tuple(metadata["class_names"].split("\n"))
-    names = tuple(name for name in file.schema.names if name != listed)
-    return Table(path.name, file.rows, names, numeric, read_column, read_numbers, **lists)
+    table = Table(path.name, file.rows, tuple(names), numeric, read_column, read_numbers)
+    for kind in KINDS:
+        if kind in types and _is_list(types[kind]):
+            names.remove(kind)
+            metadata = file.schema.metadata or {}
+            class_names = None
+            if metadata.get(b"class_names"):
+                class_names = tuple(metadata[b"class_names"].decode().split("\n"))
+            listed = _read_lists(path, file, kind, metadata.get(b"members"))
+            return replace(
+                table, names=tuple(names), kind=kind, listed=listed, class_names=class_names
+            )
+    return table
 
 
-def _read_lists(path: Path, file: Any, name: str, members: str | None) -> OnDisk:
+def _read_lists(path: Path, file: _Parquet | _Arrow, name: str, members: bytes | None) -> OnDisk:
     """A column with all M · K numbers of a case as a list; ``members`` says what M is."""
     kind = file.schema.field(name).type
     dtype = _number(kind.value_type)
     if dtype is None:
         raise TypeError(f"column `{name}` must hold floating-point numbers; got {kind}")
-    first = next(file.batches([name], 0, 1), None)
-    width = 0 if first is None else len(first.column(0).flatten())
+    width = 0
+    for batch in islice(file.batches([name], 0, 1), 1):
+        width = len(batch.column(0).flatten())
     rows = _Rows(file, [name], width, dtype)
     if members is None:
         return rows.on_disk(path)
@@ -112,13 +120,16 @@ class _Rows:
     nothing twice.
     """
 
-    def __init__(self, file: Any, names: Sequence[str], width: int, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, file: _Parquet | _Arrow, names: Sequence[str], width: int, dtype: np.dtype[Any]
+    ) -> None:
         self._file, self._names, self._width, self._dtype = file, names, width, dtype
         self._row = -1
 
     def on_disk(self, path: Path, members: int | None = None) -> OnDisk:
         """An array (N, K), or (M, N, K) if each row has the numbers of all members."""
 
+        @reading(path)
         def read(key: Key) -> np.ndarray:
             block = self.read(key[-2].start, key[-2].stop)
             if members is None:
@@ -128,7 +139,7 @@ class _Rows:
         shape: tuple[int, ...] = self._file.rows, self._width
         if members is not None:
             shape = members, self._file.rows, self._width // members
-        return OnDisk(shape, self._dtype, read, path)
+        return OnDisk(shape, self._dtype, read)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         block = np.empty((stop - start, self._width), self._dtype)
@@ -159,8 +170,8 @@ class _Rows:
                     )
                 column = column.flatten()
             columns.append(column.to_numpy(zero_copy_only=False))
-        numbers = columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
-        return numbers.astype(self._dtype, copy=False).reshape(-1, self._width)
+        numbers = np.stack(columns, axis=-1, dtype=self._dtype, casting="unsafe")
+        return numbers.reshape(-1, self._width)
 
 
 def _check_none_missing(name: str, column: Any) -> None:
@@ -194,11 +205,10 @@ def _small_column(name: str, column: Any) -> np.ndarray:
     """The whole of a column of ids, labels or groups."""
     import pyarrow as pa
 
-    kind = column.type
     _check_none_missing(name, column)
-    if _number(kind) is not None:
+    if _number(column.type) is not None:
         return np.asarray(column.to_numpy())
-    text = ("string", "large_string", "string_view")
-    if str(kind) not in text and not pa.types.is_dictionary(kind):
-        raise TypeError(f"column `{name}` must hold texts or whole numbers; got {kind}")
+    is_text = str(column.type) in ("string", "large_string", "string_view")
+    if not is_text and not pa.types.is_dictionary(column.type):
+        raise TypeError(f"column `{name}` must hold texts or whole numbers; got {column.type}")
     return np.array(column.to_pylist(), dtype=str)

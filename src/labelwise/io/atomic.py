@@ -59,21 +59,28 @@ def check_place(path: Path, *, folder: bool = False) -> None:
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file, whole or not at all; text in UTF-8."""
     with replacing(path) as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+        if isinstance(content, str):
+            content = content.encode()
+        file.write(content)
 
 
 @contextmanager
 def replacing_folder(path: Path, *, inside: Path) -> Iterator[Path]:
     """A new, empty folder that takes the place of ``path`` when the block ends well.
 
-    It is made ``inside`` a folder of the same file system, where what it replaces is set aside.
+    It is made ``inside`` a folder of the same file system, where what it replaces is set aside. If
+    that folder is removed meanwhile (see `remove_at_once`), nothing is replaced: writers that make
+    missing folders again would leave only the files written since.
     """
     path = final_place(path)
     work = Path(tempfile.mkdtemp(dir=inside))
-    new, aside = work / "new", work / "replaced"
+    new, aside, still_here = work / "new", work / "replaced", work / "still_here"
     new.mkdir()
+    still_here.touch()
     try:
         yield new
+        if not still_here.exists():
+            raise FileNotFoundError(f"{str(work)!r} was removed while it was written to")
         _take_over_mode(new, path)
         while True:
             with suppress(FileNotFoundError):  # there may be nothing to replace
@@ -91,11 +98,21 @@ def replacing_folder(path: Path, *, inside: Path) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
+def remove_at_once(folder: Path) -> None:
+    """Remove a folder that others may be working in: they find all of it or nothing."""
+    moved = folder.with_name(f"{folder.name}.removed-{os.getpid()}")
+    with suppress(OSError):  # another process may have been faster
+        folder.rename(moved)
+    shutil.rmtree(moved, ignore_errors=True)
+
+
 def final_place(path: Path) -> Path:
     """Where a symbolic link leads, so that it stays and its target is updated; any other path as it
     is.
     """
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.is_symlink():
+        return Path(os.path.realpath(path))
+    return path
 
 
 def _take_over_mode(new: Path, old: Path) -> None:

@@ -10,10 +10,8 @@ import numpy as np
 from .._errors import InputError, listed
 from .._frames import names_by_position
 from .._validation.labels import integer_names
-from .on_disk import select_classes
+from .on_disk import changed
 from .predictions import Fields
-
-__all__ = ["as_class_names", "match_class_names", "reorder_classes", "say_positions"]
 
 
 def as_class_names(names: Any) -> tuple[str, ...]:
@@ -24,7 +22,7 @@ def as_class_names(names: Any) -> tuple[str, ...]:
     ('cat', 'dog')
     """
     if not isinstance(names, Mapping):
-        return tuple(str(name) for name in names)
+        return tuple(map(str, names))
     in_order = names_by_position(names)
     if in_order is None:
         raise InputError(
@@ -45,9 +43,9 @@ def match_class_names(
         found["class_names"] = wanted  # the file has the probability of the second of two classes
         return
     if sorted(there) != sorted(wanted):
-        other = next((name for name in wanted if name not in there), wanted[0])
+        unknown = [name for name in wanted if name not in there] or wanted
         raise InputError(
-            f"the class name {other!r} is none of the file's: {listed(there, 8)}. Give "
+            f"the class name {unknown[0]!r} is none of the file's: {listed(there, 8)}. Give "
             "the same names, in any order; to rename classes, rename them in the file",
             where=file,
         )
@@ -62,7 +60,7 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
     there = list(found["class_names"])
     order = [there.index(name) for name in wanted]
     found["class_names"] = tuple(wanted)
-    found[kind] = select_classes(found[kind], order)
+    found[kind] = changed(found[kind], lambda block: block[..., order], found[kind].dtype)
     if "y_true" not in found:
         return
     y = np.asarray(found["y_true"])
@@ -77,6 +75,7 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
 
 def say_positions(what: str, names: Sequence[str], notes: list[str]) -> None:
     """Note what the positions of classes or labels mean: 0, 1, 2 = cat, dog, fox."""
-    more = ", …" if len(names) > 8 else ""
-    positions = ", ".join(str(k) for k in range(min(len(names), 8)))
-    notes.append(f"{what} {positions}{more} = {', '.join(names[:8])}{more}")
+    positions = [str(k) for k in range(len(names))]
+    if len(names) > 8:
+        names, positions = [*names[:8], "…"], [*positions[:8], "…"]
+    notes.append(f"{what} {', '.join(positions)} = {', '.join(names)}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from .._errors import InputError, listed
 from .._frames import repeated
 from .predictions import KINDS
 from .table import Table
-
-__all__ = ["Columns", "find_columns", "order_classes"]
 
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
 _PREFIXES = {kind: re.compile(rf"{kind.rstrip('s')}s?[._:](.+)", re.IGNORECASE) for kind in KINDS}
@@ -59,14 +57,17 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
         raise ValueError(
             f"{table.file} has two columns called {twice!r}; which of them is meant cannot be known"
         )
-    kind, classes, names = table.kind, list[str](), table.class_names
+    columns = Columns(table.kind, [], table.class_names)
     if table.listed is None:
-        kind, classes, names = _find_classes(table, class_names)
-    others = [name for name in table.names if name not in classes]
-    labels = next(iter(columns_called(others, "y_true")), None)
-    groups = next(iter(columns_called(others, "groups")), None)
-    members, further = columns_called(others, "member"), columns_called(others, "further")
-    return Columns(kind, classes, names, labels, groups, members, further)
+        columns = Columns(*_find_classes(table, class_names))
+    others = [name for name in table.names if name not in columns.classes]
+    return replace(
+        columns,
+        labels=next(iter(columns_called(others, "y_true")), None),
+        groups=next(iter(columns_called(others, "groups")), None),
+        members=columns_called(others, "member"),
+        further=columns_called(others, "further"),
+    )
 
 
 def _find_classes(
@@ -77,7 +78,13 @@ def _find_classes(
     if class_names is not None and set(class_names) <= set(numbers):
         chosen = [name for name in numbers if name in class_names]
         return table.kind, [numbers[name] for name in chosen], tuple(chosen)
-    classes = [name for name in numbers.values() if not _is_no_class(table, name)]
+    classes = []
+    for name in numbers.values():
+        if word_of(name) in CERTAIN or is_called_measurement(name):
+            continue
+        # whole numbers tell labels from a class called "target"
+        if not (may_be_no_class(name, whole=True) and table.is_whole(name)):
+            classes.append(name)
     if not classes:
         raise ValueError(
             f"{table.file} must have a column of numbers for each class; it has "
@@ -89,15 +96,6 @@ def _find_classes(
             return kind, classes, tuple(match[1] for match in marked if match)
     _check_sums(table, classes, list(numbers.values()))
     return table.kind, *order_classes(classes)
-
-
-def _is_no_class(table: Table, name: str) -> bool:
-    """Whether a column of numbers is an id, a label, or beside the classes, by its name; whole
-    numbers tell a class called "target" from labels.
-    """
-    if word_of(name) in CERTAIN or is_called_measurement(name):
-        return True
-    return may_be_no_class(name, whole=True) and table.is_whole(name)
 
 
 def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> None:
@@ -115,8 +113,11 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
             column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]
         except ValueError:  # with missing values: no class
             continue
-        where = "without" if name in classes else "with"
-        if _are_one(sums - column if name in classes else sums + column):
+        if name in classes:
+            where, changed_sums = "without", sums - column
+        else:
+            where, changed_sums = "with", sums + column
+        if _are_one(changed_sums):
             names = [other for other in numbers if (other in classes) != (other == name)]
             raise InputError(
                 f"rows sum to 1 only {where} column {name!r}, so that its name misleads",

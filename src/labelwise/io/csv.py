@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from .._column_words import may_be_no_class
-from .table import Table, text_array
-
-__all__ = ["cell", "csv_text", "read_csv", "table_of_texts"]
+from .table import Table
 
 _ROWS_AT_ONCE = 4096
+_MAX_TEXT_BYTES = 1 << 28  # of a column: every text takes the room of the longest
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -29,24 +28,19 @@ def read_csv(path: Path) -> Table:
     """A table with commas, semicolons or tabs between its cells, with or without a byte order
     mark.
     """
-    with path.open("rb") as file:
-        first_line = file.peek(1 << 16).split(b"\n")[0]
-        delimiter = max("\t;,", key=lambda sign: first_line.count(sign.encode()))
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first_line = file.readline()
+        delimiter = max("\t;,", key=first_line.count)
         # strict: a quote that is never closed must not swallow the rows after it
-        return _read_rows(path.name, csv.reader(text, delimiter=delimiter, strict=True), delimiter)
-
-
-def _read_rows(file: str, reader: Iterator[list[str]], delimiter: str) -> Table:
-    """The table of all rows; ``file`` is its name for messages."""
-    rows = (row for row in reader if any(map(str.strip, row)))
-    names = next(rows, None)
-    if names is None:
-        raise ValueError(f"{file} is empty: it has no header")
-    checked = _checked_rows(file, rows, len(names), delimiter)
-    first = list(islice(checked, _ROWS_AT_ONCE))
-    _check_header(file, names, first)
-    return table_of_texts(file, names, chain(first, checked))
+        reader = csv.reader(chain([first_line], file), delimiter=delimiter, strict=True)
+        rows = (row for row in reader if any(map(str.strip, row)))
+        names = next(rows, None)
+        if names is None:
+            raise ValueError(f"{path.name} is empty: it has no header")
+        checked = _checked_rows(path.name, rows, len(names), delimiter)
+        first = list(islice(checked, _ROWS_AT_ONCE))
+        _check_header(path.name, names, first)
+        return table_of_texts(path.name, names, chain(first, checked))
 
 
 def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -65,7 +59,13 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
         texts = columns[name].texts
         if texts is None:
             return read_numbers([name])[:, 0]
-        return text_array(texts, f"{file}: column {name!r}")
+        longest = max(map(len, texts))
+        if 4 * longest * n > _MAX_TEXT_BYTES:
+            raise ValueError(
+                f"{file}: column {name!r} has {n:,} texts of up to {longest:,} characters; such "
+                "files are refused"
+            )
+        return np.array(texts, dtype=str)
 
     def read_numbers(wanted: Sequence[str]) -> np.ndarray:
         for name in wanted:
@@ -77,11 +77,8 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
                 )
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
-    numeric = set()
-    for name, column in columns.items():
-        if column.n_numbers >= max(column.n_texts, 1):
-            numeric.add(name)
-    return Table(file, n, tuple(names), frozenset(numeric), read_column, read_numbers)
+    numeric = {name for name in names if columns[name].n_numbers >= max(columns[name].n_texts, 1)}
+    return Table(file, n, tuple(names), numeric, read_column, read_numbers)
 
 
 class _Column:
@@ -119,10 +116,10 @@ def _check_header(file: str, names: list[str], following: list[list[str]]) -> No
     numbers = [name for name in names if not isnan(_number(name))]
     whole = [name for name in numbers if name.strip().isdigit()]
     ambiguous = len(whole) < len(numbers)  # 0.5, or 1.0
-    if len(whole) == len(names):
-        positions = set(map(int, names)) == set(range(len(names)))
-        whole_rows = any(all(cell.strip().isdigit() for cell in row) for row in following)
-        ambiguous |= whole_rows and (len(names) == 2 or not positions)
+    positions = list(range(len(names)))
+    if len(whole) == len(names) and (len(names) == 2 or sorted(map(int, names)) != positions):
+        for row in following:
+            ambiguous |= all(map(str.isdigit, map(str.strip, row)))
     if ambiguous:
         raise ValueError(
             f"{file}: the first row must name the columns; it holds numbers: "
@@ -152,17 +149,17 @@ def _checked_rows(
 def _number(text: str) -> float:
     """A number with a point or a comma; NaN for other text."""
     try:
-        return float(text if "." in text else text.replace(",", ".", 1))
+        if "." not in text:
+            text = text.replace(",", ".", 1)
+        return float(text)
     except ValueError:
         return nan
 
 
-def csv_text(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, line_end: str = "\r\n"
-) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The text of a CSV file, its cells made harmless by `cell`."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator=line_end)
+    writer = csv.writer(text)
     for row in chain([columns], rows):
         writer.writerow(map(cell, row))
     # half of a surrogate pair has no place in a file

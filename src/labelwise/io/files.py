@@ -15,18 +15,6 @@ from typing import Any
 
 from .._errors import InputError
 
-__all__ = [
-    "check_regular",
-    "file_name",
-    "find_files",
-    "format_of",
-    "look_alike",
-    "read_json",
-    "read_text",
-    "read_toml",
-    "reading",
-]
-
 
 def format_of(path: Path) -> str:
     """The ending that tells the format, in lower case."""
@@ -37,7 +25,9 @@ def find_files(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
 ) -> list[Path]:
     """The files of the members; of a folder those of a known format, model2 before model10."""
-    paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
+    if isinstance(path, str | os.PathLike):
+        path = [path]
+    paths = list(map(Path, path))
     if not paths:
         raise ValueError("there are no prediction files; name at least one")
     if len(paths) == 1 and paths[0].is_dir() and paths[0].suffix != ".zarr":
@@ -70,8 +60,9 @@ def look_alike(path: Path) -> str:
         return ""
     # an ending that both have says nothing about the rest of a name
     stems = [Path(name).stem for name in there if Path(name).suffix == path.suffix]
-    close = difflib.get_close_matches(path.stem, stems, n=1)
-    return f". Did you mean {str(path.with_stem(close[0]))!r}?" if close else ""
+    for close in difflib.get_close_matches(path.stem, stems, n=1):
+        return f". Did you mean {str(path.with_stem(close))!r}?"
+    return ""
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
@@ -125,9 +116,9 @@ def file_name(path: str | os.PathLike[str]) -> str:
     ('model1.csv', 'the current folder')
     """
     path = Path(path)
-    if path.name:
-        return path.name
-    return str(path) if path.is_absolute() else "the current folder"
+    if path.is_absolute():
+        return path.name or str(path)
+    return path.name or "the current folder"
 
 
 @contextmanager
@@ -164,5 +155,6 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
             ) from error
         if isinstance(error, ValueError):
             raise InputError(sentence, where=name) from error
-        kind = OSError if isinstance(error, OSError) else TypeError
-        raise kind(f"{name}: {sentence}") from error
+        if isinstance(error, OSError):
+            raise OSError(f"{name}: {sentence}") from error
+        raise TypeError(f"{name}: {sentence}") from error

@@ -12,8 +12,6 @@ import numpy as np
 
 from .on_disk import flattened
 
-__all__ = ["Grid", "flatten_instances"]
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -25,40 +23,35 @@ class Grid:
     """Where the classes go among them in a file of results: 1 for (N, K, height, width), 0 for (K,
     height, width).
     """
-    ids: np.ndarray | None = None
+    ids: Any = None
     """What the user calls the cases, (N,)."""
 
-    @property
-    def dimension_names(self) -> tuple[str, ...]:
-        """Names of the axes of results."""
-        names = ["instance", *(f"axis_{i}" for i in range(1, len(self.shape)))]
-        return (*names[: self.label_axis], "label", *names[self.label_axis :])
-
-    def row_shape(self, n_classes: int) -> tuple[int, ...]:
-        """Shape of the label-wise results of one case; cases come first until they are packed."""
-        axis = max(self.label_axis, 1)
-        return (*self.shape[1:axis], n_classes, *self.shape[axis:])
+    def result_axes(self, n_classes: int) -> dict[str, int]:
+        """The axes of label-wise results in their order, and how long each is."""
+        axes = [(f"axis_{i}", size) for i, size in enumerate(self.shape)]
+        axes[0] = "instance", self.shape[0]
+        axes.insert(self.label_axis, ("label", n_classes))
+        return dict(axes)
 
 
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:
     """The fields of a file whose predictions ``kind`` are (M, N, ..., K), for instances on one
     axis.
     """
-    values = found[kind]
-    shape = tuple(int(n) for n in values.shape)
+    shape = tuple(found[kind].shape)
+    instances = shape[1:-1]
     flat = dict(found)
-    ids = flat.pop("ids", None)
+    flat[kind] = flattened(found[kind])
+    flat["grid"] = Grid(instances, label_axis, flat.pop("ids", None))
     flat.pop("images", None)
-    flat["grid"] = grid = Grid(shape[1:-1], label_axis, None if ids is None else np.asarray(ids))
-    flat[kind] = flattened(values)
     if "y_true" in found:
         y = np.asarray(found["y_true"])
-        if y.size != prod(grid.shape) or y.shape[0] != shape[1]:
+        if y.size != prod(instances) or y.shape[0] != shape[1]:
             raise ValueError(
-                f"`y_true` must have the axes of instances {grid.shape} of `{kind}` {shape}; got "
+                f"`y_true` must have the axes of instances {instances} of `{kind}` {shape}; got "
                 f"shape {y.shape}"
             )
         flat["y_true"] = y.reshape(-1)
     if "groups" in found:
-        flat["groups"] = np.repeat(np.asarray(found["groups"]), prod(grid.shape[1:]))
+        flat["groups"] = np.repeat(np.asarray(found["groups"]), prod(instances[1:]))
     return flat

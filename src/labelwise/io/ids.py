@@ -15,16 +15,6 @@ from .._errors import InputError
 from .columns import Columns
 from .table import Table
 
-__all__ = [
-    "find_ids",
-    "id_columns",
-    "is_row_number",
-    "key_columns",
-    "number_members",
-    "quoted",
-    "refuse_repeated_ids",
-]
-
 
 def find_ids(
     tables: Sequence[Table], meanings: Sequence[Columns], notes: list[str]
@@ -32,14 +22,14 @@ def find_ids(
     """The column of ids of each table, if it has any; with several tables, the best that has the
     same values in all of them.
     """
-    candidates = [id_columns(*pair) for pair in zip(tables, meanings, strict=True)]
-    chosen: list[str | None] = []
+    candidates = list(map(id_columns, tables, meanings))
     shared = _shared_id(tables, candidates)
-    for names in candidates:
-        if shared is None:  # text that nothing calls an id differs because it is none
-            names = [name for name in names if _is_called_like_an_id(name)]
-        chosen.append(shared or next(iter(names), None))
-    called = dict.fromkeys(quoted(name) for name in chosen if name is not None)
+    chosen = [shared] * len(tables)
+    if shared is None:
+        for i, names in enumerate(candidates):
+            # text that nothing calls an id differs because it is none
+            chosen[i] = next(filter(_is_called_like_an_id, names), None)
+    called = [quoted(name) for name in dict.fromkeys(chosen) if name is not None]
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
     elif len(tables) > 1:
@@ -50,8 +40,10 @@ def find_ids(
 
 def id_columns(table: Table, columns: Columns) -> list[str]:
     """The columns that may be ids, best first."""
-    names = [name for name in table.names if name not in columns.taken]
-    names = [name for name in names if _may_hold_ids(table, columns, name)]
+    names = []
+    for name in table.names:
+        if name not in columns.taken and _may_hold_ids(table, columns, name):
+            names.append(name)
     return sorted(names, key=lambda name: (not _is_id(name), not _is_called_like_an_id(name)))
 
 
@@ -61,7 +53,9 @@ def quoted(name: str) -> str:
     >>> quoted("case"), quoted("")
     ('`case`', 'the column without a name')
     """
-    return f"`{name}`" if name.strip() else "the column without a name"
+    if name.strip():
+        return f"`{name}`"
+    return "the column without a name"
 
 
 def _is_id(name: str) -> bool:
@@ -98,8 +92,8 @@ def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str 
     """The best column that all tables have with the same values."""
     for name in candidates[0]:
         if all(name in names for names in candidates):
-            first, *others = (np.unique(table.text(name)) for table in tables)
-            if _is_id(name) or all(np.array_equal(first, other) for other in others):
+            values = {tuple(np.unique(table.text(name)).tolist()) for table in tables}
+            if _is_id(name) or len(values) == 1:
                 return name
     return None
 

@@ -21,14 +21,6 @@ from .members import same_order
 from .predictions import Fields, kind_of
 from .table import Table, typed
 
-__all__ = [
-    "Labels",
-    "arrange_labels",
-    "labels_of_array",
-    "labels_of_table",
-    "match_labels",
-]
-
 _SAMPLE = 64  # instances that show whether classes exclude each other
 
 
@@ -54,8 +46,8 @@ def labels_of_array(labels: Any, found: Fields) -> Labels:
 
 def _known_classes(found: Fields) -> list[str]:
     """The names of the classes, or their positions as text."""
-    n_classes = int(found[kind_of(found)].shape[-1])
-    return [str(name) for name in found.get("class_names", range(n_classes))]
+    n_classes = found[kind_of(found)].shape[-1]
+    return list(map(str, found.get("class_names", range(n_classes))))
 
 
 def labels_of_table(table: Table, found: Fields) -> Labels:
@@ -103,7 +95,17 @@ def match_labels(
     have that order.
     """
     if labels.ids is None:
-        return _match_by_number(labels, found, file, first, notes)
+        if "reordered" in found:  # the labels may have any of these orders
+            one, other = found["reordered"]
+            raise InputError(
+                f"{file} has no ids to match labels by, and {one} and {other} have their cases in "
+                "different orders. Add the ids to the labels"
+            )
+        order = ""
+        if "ids" in found:
+            order = f", in the order of {first}"
+        notes.append(f"labels matched by number{order}")
+        return labels.values
     there = np.asarray(labels.ids).astype(str)
     if "ids" not in found:
         raise InputError(
@@ -117,31 +119,12 @@ def match_labels(
     return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
 
 
-def _match_by_number(
-    labels: Labels, found: Fields, file: str, first: str, notes: list[str]
-) -> np.ndarray:
-    """Labels as they are; refused if members have their cases in different orders, any of which the
-    labels may have.
-    """
-    if "reordered" in found:
-        one, other = found["reordered"]
-        raise InputError(
-            f"{file} has no ids to match labels by, and {one} and {other} have their cases in "
-            "different orders. Add the ids to the labels"
-        )
-    order = ""
-    if "ids" in found:
-        order = f", in the order of {first}"
-    notes.append(f"labels matched by number{order}")
-    return labels.values
-
-
 def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:
     """Labels as they are meant: whole numbers for floats, (N,) for (N, 1) and for one-hot (N,
     K).
     """
     y = np.asarray(to_numpy(y))
-    k = int(found[kind_of(found)].shape[-1])
+    k = found[kind_of(found)].shape[-1]
     if y.ndim == 2 and y.shape[1] == 1 != k:
         y = y[:, 0]
     if y.dtype.kind == "f" and y.size and np.all(y == np.floor(y)):

@@ -36,8 +36,6 @@ from .tables import read_tables
 from .units import normalized, unrounded
 from .zarr import read_zarr
 
-__all__ = ["FORMATS", "load_predictions", "readable_files"]
-
 READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
     ".npz": NpzArrays,
     ".npy": lambda path: {"probs": read_npy(path)},
@@ -120,18 +118,24 @@ def load_predictions(
     ('rows matched by `id`',)
     """  # noqa: E501
     files = find_files(path, FORMATS)
-    named = files[0] if len(files) == 1 else files[0].parent
-    given = None if class_names is None else as_class_names(class_names)
+    given = None
+    if class_names is not None:
+        given = as_class_names(class_names)
     notes: list[str] = []
-    contents: list[Any] = [_open(file) for file in files]
-    tables = contents if isinstance(contents[0], Table) else []
+    parts: list[Any] = [_open(file) for file in files]
+    is_table = isinstance(parts[0], Table)
+    named = files[0]
+    if len(files) > 1:
+        named = named.parent
     with reading(named):
-        # what the columns of tables mean is decided for all of them together
-        parts = read_tables(tables, given, notes) if tables else contents
+        if is_table:  # what the columns mean is decided for all files together
+            parts = read_tables(parts, given, notes)
         for part in parts:
             if logits and "probs" in part:
                 part["logits"] = part.pop("probs")
-        found = parts[0] if len(files) == 1 else combine_files(files, parts, notes)
+        found = parts[0]
+        if len(files) > 1:
+            found = combine_files(files, parts, notes)
         kind = next(filter(found.__contains__, KINDS))
         if given is not None and "class_names" not in found:
             found["class_names"] = given
@@ -139,13 +143,13 @@ def load_predictions(
         if labels is not None:
             found["y_true"] = _matched_labels(labels, found, files[0].name, notes)
         found.pop("reordered", None)
-        flat = bool(tables) or len(files) > 1 or bool(multilabel)
-        found = arrange_axes(found, kind, member_axis, class_axis, table=flat)
+        members_first = is_table or len(files) > 1 or bool(multilabel)
+        found = arrange_axes(found, kind, member_axis, class_axis, members_first=members_first)
         if given is not None:
             match_class_names(found, kind, given, named.name, notes)
         if normalize:
             found[kind] = normalized(found[kind], kind)
-        elif kind == "probs" and tables and not multilabel:
+        elif kind == "probs" and is_table and not multilabel:
             found[kind] = unrounded(found[kind], notes)
         if found[kind].shape[-1] == 1 and kind in ("probs", "logits") and not multilabel:
             two_classes(found, kind)
@@ -227,7 +231,10 @@ def _matched_labels(labels: Any, found: Fields, first: str, notes: list[str]) ->
         content = READERS[format_of(path)](path)
         if isinstance(content, Table):
             return match_labels(labels_of_table(content, found), found, path.name, first, notes)
-        values = content.get("probs" if format_of(path) == ".npy" else "y_true")
+        key = "y_true"
+        if format_of(path) == ".npy":
+            key = "probs"  # the only array
+        values = content.get(key)
         if values is None:
             raise ValueError(f"{path.name} holds no labels (`y_true`)")
         stored = Labels(np.asarray(values), content.get("ids"))

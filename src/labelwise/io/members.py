@@ -12,8 +12,6 @@ from .class_names import reorder_classes
 from .on_disk import stacked
 from .predictions import Fields, kind_of
 
-__all__ = ["check_unique", "combine", "combine_files", "same_order"]
-
 _PER_CASE = ("y_true", "groups", "images")
 
 
@@ -21,20 +19,21 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     """The fields of one ensemble from those of its files; says how cases and classes were
     matched.
     """
-    names = [file.name for file in files]
-    nameless = [name for name, part in zip(names, parts, strict=True) if "class_names" not in part]
-    if 0 < len(nameless) < len(parts):
-        notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
+    nameless: list[str] = []
     members: list[str] = []
     for file, part in zip(files, parts, strict=True):
+        if "class_names" not in part:
+            nameless.append(file.name)
         shape = part[kind_of(part)].shape
         if len(shape) == 2 or shape[0] == 1:
             members.append(file.stem)
         else:
-            own = part.get("member_names", range(shape[0]))
-            members += [f"{file.stem} / {name}" for name in own]
-        part.pop("factors", None)
-    whole = combine(names, parts)
+            for name in part.get("member_names", range(shape[0])):
+                members.append(f"{file.stem} / {name}")
+        part.pop("factors", None)  # what distinguishes members of one file says nothing of all
+    if 0 < len(nameless) < len(parts):
+        notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
+    whole = combine([file.name for file in files], parts)
     whole["member_names"] = tuple(members)
     if "ids" not in whole:
         notes.append("rows matched by number: the files have no ids")
@@ -48,10 +47,11 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
     aligned by ``ids``, classes by name.
     """
     first, kind = names[0], kind_of(parts[0])
-    _check_ids(names, parts)
     whole = dict(parts[0])
+    if "ids" in whole:  # those of the others are the same, or compared with these
+        check_unique(first, _ids(whole))
     for name, part in zip(names, parts, strict=True):
-        _check_member(name, part, first, kind)
+        _check_member(name, part, first, whole, kind)
         if "class_names" in part:
             _align_classes(first, whole, name, part, kind)
         _align_cases(first, whole, name, part, kind)
@@ -66,7 +66,10 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
     return whole
 
 
-def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
+def _check_member(name: str, part: Fields, first: str, whole: Fields, kind: str) -> None:
+    """Refuse a member that is given in another way than the first, or has no ids where that has
+    any.
+    """
     own = kind_of(part)
     shape = tuple(part[own].shape)
     if len(shape) not in (2, 3):
@@ -77,24 +80,18 @@ def _check_member(name: str, part: Fields, first: str, kind: str) -> None:
         raise ValueError(
             f"{first} holds `{kind}` and {name} `{own}`; all members must be given in the same way"
         )
-    if "ids" in part and len(part["ids"]) != shape[-2]:
+    if ("ids" in part) != ("ids" in whole):
+        having, lacking = first, name
+        if "ids" in part:
+            having, lacking = name, first
+        raise InputError(
+            f"{having} has ids and {lacking} has none, so that their rows cannot be matched. "
+            "Give all files the same ids, or none if their rows are in the same order"
+        )
+    if "ids" in part and part["ids"].shape[0] != shape[-2]:
         raise ValueError(f"{name}: `ids` must name each of the {shape[-2]:,} cases")
     if "weights" in part:
         raise ValueError(f"{name}: `weights` of members must be in one file with all of them")
-
-
-def _check_ids(names: Sequence[str], parts: Sequence[Fields]) -> None:
-    """Refuse ids that are repeated, and members of which only some have ids."""
-    with_ids = [name for name, part in zip(names, parts, strict=True) if "ids" in part]
-    without = [name for name in names if name not in with_ids]
-    if with_ids and without:
-        raise InputError(
-            f"{with_ids[0]} has ids and {without[0]} has none, so that their rows cannot be "
-            "matched. "
-            "Give all files the same ids, or none if their rows are in the same order"
-        )
-    if with_ids:  # those of the others are the same, or compared with these
-        check_unique(names[0], _ids(parts[0]))
 
 
 def _ids(part: Fields) -> np.ndarray:
@@ -104,10 +101,10 @@ def _ids(part: Fields) -> np.ndarray:
 def check_unique(owner: str, ids: np.ndarray) -> None:
     """Refuse an id that is there more than once."""
     values, counts = np.unique(ids, return_counts=True)
-    if (counts > 1).any():
+    twice = values[counts > 1]
+    if twice.size:
         raise InputError(
-            f"{owner} has the id {str(values[counts > 1][0])!r} more than once; cases cannot be "
-            "aligned by it"
+            f"{owner} has the id {str(twice[0])!r} more than once; cases cannot be aligned by it"
         )
 
 
@@ -162,8 +159,10 @@ def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> n
 
 def _check_agreement(key: str, whole: Fields, name: str, part: Fields) -> None:
     """Refuse members that disagree about the label or group of a case."""
-    a, b = (np.asarray(one[key]).astype(str) for one in (whole, part))
-    if a.shape == b.shape and (a != b).any():
-        row = int(np.argwhere(a != b)[0, 0])
-        case = str(whole["ids"][row]) if "ids" in whole else f"number {row}"
+    known, own = np.asarray(whole[key]).astype(str), np.asarray(part[key]).astype(str)
+    if known.shape == own.shape and (known != own).any():
+        row = int(np.argwhere(known != own)[0, 0])
+        case = f"number {row}"
+        if "ids" in whole:
+            case = str(whole["ids"][row])
         raise ValueError(f"{name} disagrees with others about `{key}` of case {case!r}")

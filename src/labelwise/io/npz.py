@@ -13,8 +13,6 @@ import numpy as np
 
 from .files import reading
 
-__all__ = ["NpzArrays", "read_npy", "read_npz", "release", "write_npy", "write_npz"]
-
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
 
 
@@ -58,8 +56,11 @@ class NpzArrays(Mapping[str, np.ndarray]):
             shape, fortran, dtype = read_header(file)
             if dtype.hasobject:
                 raise ValueError(f"{entry.filename} holds Python objects, which are never read")
-            order: Any = "F" if fortran else "C"
-            return _native(np.memmap(file, dtype, "r", file.tell(), shape, order))
+            if fortran:
+                mapped = np.memmap(file, dtype, "r", file.tell(), shape[::-1]).T
+            else:
+                mapped = np.memmap(file, dtype, "r", file.tell(), shape)
+            return _native(mapped)
 
 
 def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
@@ -72,7 +73,9 @@ def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
     array = _native(np.lib.format.open_memmap(path, mode="r"))
-    return array if array.nbytes >= _WORTH_MAPPING else np.array(array)
+    if array.nbytes >= _WORTH_MAPPING:
+        return array
+    return np.array(array)
 
 
 def _native(array: np.ndarray) -> np.ndarray:

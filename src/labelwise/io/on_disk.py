@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from .files import reading
-
-__all__ = ["OnDisk", "changed", "flattened", "select_classes", "stacked", "take", "transposed"]
 
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
@@ -28,8 +22,6 @@ class OnDisk:
     dtype: np.dtype[Any]
     """Object for text of any length, which is returned with a fixed width."""
     read: Callable[[Key], np.ndarray]
-    path: Path | None = None
-    """The file, for messages."""
 
     @property
     def ndim(self) -> int:
@@ -39,21 +31,21 @@ class OnDisk:
         return np.asarray(self[:], dtype)
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        parts = index if isinstance(index, tuple) else (index,)
-        parts += (slice(None),) * (self.ndim - len(parts))
-        key = []
-        for part, n in zip(parts, self.shape, strict=True):
-            if isinstance(part, slice):
-                start, stop, step = part.indices(n)
-                if step != 1:
-                    raise IndexError("arrays on disk are read in steps of 1")
-                key.append(slice(start, max(start, stop)))
-            else:
-                i = range(n)[part]
-                key.append(slice(i, i + 1))
-        with nullcontext() if self.path is None else reading(self.path):
-            block = self.read(tuple(key))
-        return block[tuple(slice(None) if isinstance(part, slice) else 0 for part in parts)]
+        if not isinstance(index, tuple):
+            index = (index,)
+        key = [slice(0, n) for n in self.shape]
+        within: list[Any] = [slice(None)] * self.ndim  # what of the block that is read
+        for axis, part in enumerate(index):
+            if not isinstance(part, slice):
+                i = range(self.shape[axis])[part]
+                part = slice(i, i + 1)
+                within[axis] = 0
+            start, stop, step = part.indices(self.shape[axis])
+            if step != 1:
+                raise IndexError("arrays on disk are read in steps of 1")
+            key[axis] = slice(start, max(start, stop))
+        part_read: np.ndarray = self.read(tuple(key))[tuple(within)]
+        return part_read
 
 
 def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
@@ -69,7 +61,9 @@ def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
         if places.size:
             block = x[(*before, slice(start, start + step))]
             found[(*before, places)] = block[(*before, rows[places] - start)]
-    return found if x.dtype != object else np.array(found.tolist(), str)
+    if x.dtype.kind == "O":
+        return np.array(found.tolist(), str)
+    return found
 
 
 def transposed(values: Any, axes: Sequence[int]) -> Any:
@@ -78,10 +72,10 @@ def transposed(values: Any, axes: Sequence[int]) -> Any:
         return values.transpose(axes)
 
     def read(key: Key) -> np.ndarray:
-        inner = tuple(key[axes.index(axis)] for axis in range(len(axes)))
+        inner = tuple(key[i] for i in np.argsort(axes))
         return np.asarray(values[inner]).transpose(axes)
 
-    return OnDisk(tuple(int(values.shape[axis]) for axis in axes), values.dtype, read)
+    return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read)
 
 
 def changed(
@@ -104,40 +98,41 @@ def changed(
     return OnDisk((*others, k if classes is None else classes), dtype, read)
 
 
-def select_classes(values: Any, order: Sequence[int]) -> Any:
-    """``values`` (..., K) with the classes in another order."""
-    return changed(values, lambda block: block[..., order], values.dtype)
-
-
 def stacked(parts: Sequence[Any]) -> Any:
     """Predictions (N, K) or (M, N, K) of several files as one array (M, N, K); in memory if they
     are.
     """
-    members = sum(x.shape[0] if len(x.shape) == 3 else 1 for x in parts)
-    dtype = np.result_type(*(x.dtype for x in parts))
+    rows, classes = parts[0].shape[-2:]
+    dtype = np.result_type(*(part.dtype for part in parts))
 
     def read(key: Key) -> np.ndarray:
         blocks = []
-        for x in parts:
-            rows, classes = key[1:]
-            block = x[:, rows, classes] if len(x.shape) == 3 else x[rows, classes][None]
-            blocks.append(np.asarray(block))
+        for part in parts:
+            all_members = (slice(None),) * (len(part.shape) - 2)
+            block = np.asarray(part[(*all_members, *key[1:])])
+            if block.ndim == 2:
+                block = block[None]
+            blocks.append(block)
         return np.concatenate(blocks, dtype=dtype)[key[0]]
 
-    whole = OnDisk((members, *(int(n) for n in parts[0].shape[-2:])), dtype, read)
-    return whole[:] if all(type(x) is np.ndarray for x in parts) else whole
+    members = sum(prod(part.shape[:-2]) for part in parts)
+    whole = OnDisk((members, rows, classes), dtype, read)
+    if all(type(part) is np.ndarray for part in parts):
+        return whole[:]
+    return whole
 
 
 def flattened(values: Any) -> OnDisk:
     """An array (M, N, ..., K) as (M, N · ..., K); whole cases are read."""
-    cases, *rest, classes = (int(n) for n in values.shape[1:])
-    unit = max(prod(rest), 1)
+    members, cases, *pixels, classes = values.shape
+    size = max(prod(pixels), 1)  # instances in a case
 
     def read(key: Key) -> np.ndarray:
-        members, rows, columns = key
-        first = rows.start // unit
-        block = np.asarray(values[members, first : max(first, -(-rows.stop // unit))])
+        member_range, rows, class_range = key
+        first = rows.start // size
+        last = max(first, -(-rows.stop // size))
+        block = np.asarray(values[member_range, first:last])
         flat = block.reshape(len(block), -1, classes)
-        return flat[:, rows.start - first * unit : rows.stop - first * unit, columns]
+        return flat[:, rows.start - first * size : rows.stop - first * size, class_range]
 
-    return OnDisk((int(values.shape[0]), cases * prod(rest), classes), values.dtype, read)
+    return OnDisk((members, cases * prod(pixels), classes), values.dtype, read)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from .._errors import InputError
 
-__all__ = ["refuse_overwriting", "refuse_overwriting_source"]
-
 
 def refuse_overwriting(
     output: str | os.PathLike[str],
@@ -40,14 +38,22 @@ def refuse_overwriting(
     if not output.exists():
         return
     for given in map(Path, inputs):
-        for path in (given, *given.rglob("*")) if replaced else (given,):
-            if _same(output, path):
-                same = "" if output == path else f", the same as {str(path)!r},"
+        paths = [given]
+        if replaced:
+            paths += given.rglob("*")
+        for path in paths:
+            if _is_same_file(output, path):
+                other_name = ""
+                if output != path:
+                    other_name = f", the same as {str(path)!r},"
                 raise InputError(
-                    f"{str(output)!r}{same} is read and would be overwritten; choose another output"
+                    f"{str(output)!r}{other_name} is read and would be overwritten; choose another "
+                    "output"
                 )
         # Of folders only stores are replaced.
-        if output.suffix == ".zarr" and any(_same(output, x) for x in given.resolve().parents):
+        if output.suffix == ".zarr" and any(
+            _is_same_file(output, parent) for parent in given.resolve().parents
+        ):
             raise InputError(
                 f"{str(output)!r} would be overwritten, and with it {str(given)!r}, which is read; "
                 "choose another output"
@@ -64,7 +70,7 @@ def refuse_overwriting_source(output: Path, source: Path | None) -> None:
         refuse_overwriting(output, [source])
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_file(one: Path, other: Path) -> bool:
     """Whether two names stand for the same file or folder."""
     try:
         return one.samefile(other)

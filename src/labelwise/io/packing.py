@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
@@ -19,8 +19,6 @@ import numpy as np
 
 from .atomic import check_place, replacing, replacing_folder
 from .csv import cell
-
-__all__ = ["FORMATS", "Blocks", "check_target", "pack"]
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 CSV_ROWS = 1 << 14
@@ -39,15 +37,18 @@ class Blocks:
     """
 
     folder: Path
-    columns: dict[str, tuple[int, ...]]
-    """The results by name, each with the shape of one row; sums over labels have an axis less."""
-    axes: tuple[str, ...]
-    """Names of the axes of label-wise results, as in ``("instance", "label")``: in the packed file
-    the labels may come first, in blocks the rows do.
+    columns: dict[str, tuple[str, ...]]
+    """The results by name, each with its axes in the order of the packed file: ``("instance",
+    "label")``, more for images, and no ``label`` for sums over the labels.
     """
+    sizes: dict[str, int]
+    """How long each axis is."""
     dtype: np.dtype[Any]
-    n: int
     rows: int
+
+    @property
+    def n(self) -> int:
+        return self.sizes["instance"]
 
     def __len__(self) -> int:
         return max(1, -(-self.n // self.rows))
@@ -62,36 +63,33 @@ class Blocks:
 
     def write(self, i: int, results: dict[str, np.ndarray]) -> None:
         """Keep the results of block ``i``: (n, K) and (n,), of all instances in its rows."""
-        label = max(self.axes.index("label"), 1)  # in blocks, rows come first
         with replacing(self._path(i)) as file:
-            for name, row in self.columns.items():
-                values = results[name]
-                if values.ndim == 2:
-                    values = values.reshape(-1, *row[: label - 1], *row[label:], values.shape[1])
-                    values = np.moveaxis(values, -1, label)
-                np.ascontiguousarray(values, self.dtype).tofile(file)
+            for name in self.columns:
+                np.ascontiguousarray(results[name], self.dtype).tofile(file)
 
     def read(self, name: str, i: int) -> np.ndarray:
         """A column of block ``i``."""
-        span, before = self.span(i), 0
-        n = span.stop - span.start
-        for other, row in self.columns.items():
+        span, offset = self.span(i), 0
+        sizes = self.sizes | {"instance": span.stop - span.start}
+        for other, axes in self.columns.items():
+            count = prod(sizes[axis] for axis in axes)
             if other == name:
                 break
-            before += n * prod(row)
-        offset = before * self.dtype.itemsize
-        values = np.fromfile(self._path(i), self.dtype, n * prod(row), offset=offset)
-        return values.reshape(n, *row)
+            offset += count * self.dtype.itemsize
+        values = np.fromfile(self._path(i), self.dtype, count, offset=offset)
+        # a block has its labels last, as they were computed
+        stored = sorted(axes, key="label".__eq__)
+        values = values.reshape([sizes[axis] for axis in stored])
+        return values.transpose(list(map(stored.index, axes)))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a column in the packed file."""
+        return tuple(self.sizes[axis] for axis in self.columns[name])
 
     def mean(self, name: str) -> float:
         """The mean of a column over all rows."""
         sums = [self.read(name, i).sum(dtype=np.float64) for i in range(len(self))]
-        return fsum(sums) / max(self.n * prod(self.columns[name]), 1)
-
-    def axes_of(self, name: str) -> tuple[str, ...]:
-        """Names of the axes of a column in the packed file."""
-        labelwise = len(self.columns[name]) + 1 == len(self.axes)
-        return self.axes if labelwise else tuple(axis for axis in self.axes if axis != "label")
+        return fsum(sums) / max(prod(self.shape(name)), 1)
 
     def _path(self, i: int) -> Path:
         return self.folder / str(i)
@@ -122,7 +120,10 @@ def pack(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
     """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``; the
     means of the columns that are sums over labels.
     """
-    means = {name: blocks.mean(name) for name in blocks.columns if "_sum_" in name}
+    means = {}
+    for name, axes in blocks.columns.items():
+        if "label" not in axes:
+            means[name] = blocks.mean(name)
     if target.suffix == ".zarr":
         with replacing_folder(target, inside=blocks.folder) as folder:
             _write_zarr(folder, blocks, extra)
@@ -138,12 +139,11 @@ def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
         return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
 
     with zipfile.ZipFile(file, "w") as archive:
-        for name, row in blocks.columns.items():
-            shape = (blocks.n, *row)
-            parts: list[Any] = [...]
-            if blocks.axes_of(name)[0] == "label":
-                shape = (row[0], blocks.n, *row[1:])
-                parts = [np.s_[:, k] for k in range(row[0])]
+        for name, axes in blocks.columns.items():
+            shape = blocks.shape(name)
+            parts: Iterable[Any] = [...]
+            if axes[0] == "label":  # of each label all blocks, then the next
+                parts = range(shape[0])
             header = {"descr": blocks.dtype.str, "fortran_order": False, "shape": shape}
             with entry(name) as out:
                 np.lib.format.write_array_header_1_0(out, header)
@@ -162,24 +162,27 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
     import zarr
 
     group = zarr.open_group(str(folder), mode="w", zarr_format=3)
-    for name, row in blocks.columns.items():
-        axes = blocks.axes_of(name)
-        at = axes.index("instance")
-        rows = blocks.span(0).stop or 1
+    for name, axes in blocks.columns.items():
+        chunks = list(blocks.shape(name))
+        position = axes.index("instance")
+        chunks[position] = max(blocks.span(0).stop, 1)
         array = group.create_array(
             name,
-            shape=(*row[:at], blocks.n, *row[at:]),
-            chunks=(*row[:at], rows, *row[at:]),
+            shape=blocks.shape(name),
+            chunks=tuple(chunks),
             dtype=blocks.dtype,
             dimension_names=axes,
         )
         for i in range(len(blocks)):
-            place = (slice(None),) * at + (blocks.span(i),)
-            array[place] = np.moveaxis(blocks.read(name, i), 0, at)
+            before = (slice(None),) * position
+            array[(*before, blocks.span(i))] = blocks.read(name, i)
     for name, values in extra.items():
-        # text of a fixed width has no specification in version 3
-        dtype = str if values.dtype.kind == "U" else values.dtype
-        coordinate, axis = ("ids", "instance") if name == "ids" else ("label", "label")
+        dtype: Any = values.dtype
+        if dtype.kind == "U":  # text of a fixed width has no specification in version 3
+            dtype = str
+        coordinate, axis = "label", "label"
+        if name == "ids":
+            coordinate, axis = "ids", "instance"
         array = group.create_array(
             coordinate, shape=values.shape, dtype=dtype, dimension_names=(axis,)
         )
@@ -189,12 +192,14 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
 def _tables(blocks: Blocks, extra: Extra) -> Iterator[dict[str, np.ndarray]]:
     """The blocks as columns, one for each class: ``log_total.melanoma``."""
     for i in range(len(blocks)):
-        table = {"ids": extra["ids"][blocks.span(i)]} if "ids" in extra else {}
-        for name, row in blocks.columns.items():
+        table = {}
+        if "ids" in extra:
+            table["ids"] = extra["ids"][blocks.span(i)]
+        for name, axes in blocks.columns.items():
             values = blocks.read(name, i)
-            if row:
-                by_class = zip(extra["class_names"], np.ascontiguousarray(values.T), strict=True)
-                table |= {f"{name}.{label}": column for label, column in by_class}
+            if "label" in axes:
+                for k, label in enumerate(extra["class_names"]):
+                    table[f"{name}.{label}"] = np.ascontiguousarray(values[:, k])
             else:
                 table[name] = values
         yield table
@@ -219,8 +224,9 @@ def _write_csv(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     writer = csv.writer(text)
     for i, table in enumerate(_tables(blocks, extra)):
         if i == 0:
-            writer.writerow([cell(name) for name in table])
+            writer.writerow(map(cell, table))
         for start in range(0, blocks.rows, CSV_ROWS):
             columns = [x[start : start + CSV_ROWS].tolist() for x in table.values()]
-            writer.writerows([cell(value) for value in row] for row in zip(*columns, strict=True))
+            for row in zip(*columns, strict=True):
+                writer.writerow(map(cell, row))
     text.detach()

@@ -21,8 +21,6 @@ from .grid import Grid
 from .npz import release
 from .on_disk import OnDisk, take
 
-__all__ = ["KEYS", "KINDS", "Fields", "Predictions", "kind_of"]
-
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
 KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images")
@@ -201,9 +199,10 @@ class Predictions:
     def shape(self) -> tuple[int, ...]:
         """(M, N, K), or (N, K) without members."""
         if self.q is None:
-            return tuple(int(n) for n in self._values.shape)
-        members = () if self.q.n_members is None else (self.q.n_members,)
-        return (*members, len(self.q), self.q.n_classes)
+            return tuple(self._values.shape)
+        if self.q.n_members is None:
+            return len(self.q), self.q.n_classes
+        return self.q.n_members, len(self.q), self.q.n_classes
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -220,17 +219,18 @@ class Predictions:
     @property
     def n_members(self) -> int | None:
         """How many members an ensemble has; ``None``: it is a continuous distribution."""
-        finite = self.kind not in ("alpha", "evidence") if self.q is None else self.q.finite
-        return self.shape[0] if finite else None
+        if self.kind in ("alpha", "evidence") or (self.q is not None and not self.q.finite):
+            return None
+        return self.shape[0]
 
     @property
     def weighted(self) -> bool:
-        return (self.weights if self.q is None else self.q.weights) is not None
+        return self.weights is not None or (self.q is not None and self.q.weights is not None)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The class names; without any, the positions as text."""
-        return self.class_names or tuple(str(k) for k in range(self.n_classes))
+        return self.class_names or tuple(map(str, range(self.n_classes)))
 
     @cached_property
     def true_class(self) -> np.ndarray:
@@ -240,7 +240,9 @@ class Predictions:
         if self.y_true is None:
             raise ValueError("`true_class` needs the true labels, `y_true`")
         y = np.asarray(to_numpy(self.y_true))
-        return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, y.shape)
+        if self.multilabel:
+            return y.astype(bool)
+        return as_labels(y, "y_true", self.names, y.shape)
 
     def check_same_model(self, other: Predictions, name: str) -> None:
         """Refuse predictions called ``name`` of other classes, or of another number of members:
@@ -252,18 +254,12 @@ class Predictions:
                 f"{name} has other classes than the predictions, or in another order; both must "
                 "come from the same model"
             )
-        if other.n_members != self.n_members:
+        if other.n_members != self.n_members:  # a continuous distribution has none
             raise InputError(
-                f"{name} has {other._members_in_words} and the predictions have "
-                f"{self._members_in_words}. Epistemic uncertainty grows with the number of "
-                "members, so that the two cannot be compared. Give both the same members"
+                f"{name} has {counted(other.n_members or 0, 'member')} and the predictions have "
+                f"{counted(self.n_members or 0, 'member')}. Epistemic uncertainty grows with the "
+                "number of members, so that the two cannot be compared. Give both the same members"
             )
-
-    @property
-    def _members_in_words(self) -> str:
-        if self.n_members is None:
-            return "a continuous distribution instead of members"
-        return counted(self.n_members, "member")
 
     def __getitem__(self, index: Any) -> Predictions:
         return self._part(_rows(index, len(self)), _PER_INSTANCE)
@@ -281,19 +277,25 @@ class Predictions:
 
     def _part(self, rows: Any, keys: Sequence[str]) -> Predictions:
         """Some instances, with ``keys`` of what is known about each; not validated again."""
-        changes: dict[str, Any] = dict.fromkeys((*_PER_INSTANCE, "grid"))
-        axes = {key: 0 for key in keys if getattr(self, key) is not None}
-        axes[self.kind] = 0 if self.q is not None else len(self.shape) - 2
+        part = object.__new__(Predictions)
+        known = vars(part)
+        for one in fields(self):
+            if one.name not in (*_PER_INSTANCE, "grid"):  # these are None where nothing sets them
+                known[one.name] = getattr(self, one.name)
+        axes = dict.fromkeys(keys, 0)
+        if self.q is None:
+            axes[self.kind] = len(self.shape) - 2
+        else:
+            known["q"] = self.q[rows]
         if self.weights is not None and self.weights.ndim == 2:
             axes["weights"] = 1
         for key, axis in axes.items():
             x = getattr(self, key)
             if isinstance(x, OnDisk):
-                changes[key] = take(x, rows, axis)
-            else:
-                changes[key] = x[(slice(None), rows) if axis else rows]
-        part = object.__new__(Predictions)
-        vars(part).update({one.name: getattr(self, one.name) for one in fields(self)} | changes)
+                known[key] = take(x, rows, axis)
+            elif x is not None:
+                before = (slice(None),) * axis
+                known[key] = x[(*before, rows)]
         return part
 
     def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
@@ -320,7 +322,9 @@ class Predictions:
             return DirichletMixture(values, self.weights, class_names=names)
         options: dict[str, Any] = {"weights": self.weights, "factors": self.factors}
         options |= {"member_axis": 0, "class_names": names}
-        of_members = MultiLabelEnsemble if self.multilabel else Ensemble
+        of_members: type[Ensemble] | type[MultiLabelEnsemble] = Ensemble
+        if self.multilabel:
+            of_members = MultiLabelEnsemble
         if self.kind == "logits":
             return of_members.from_logits(values, **options)
         if self.kind == "log_probs":

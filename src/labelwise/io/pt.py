@@ -10,8 +10,6 @@ import numpy as np
 
 from .._lazy import imported
 
-__all__ = ["read_pt"]
-
 
 def read_pt(path: Path) -> dict[str, Any]:
     """A tensor, or the tensors of a dictionary by key, mapped."""
@@ -23,14 +21,13 @@ def read_pt(path: Path) -> dict[str, Any]:
             f"{path.name} holds more than tensors, which is never read; save tensors: "
             "torch.save({'probs': …}, path)"
         ) from error
+    if not isinstance(content, dict):
+        content = {"probs": content}
     arrays = {}
-    for key, value in (content if isinstance(content, dict) else {"probs": content}).items():
+    for key, value in content.items():
         if isinstance(value, torch.Tensor):
-            tensor = value.detach()
-            # NumPy has no bfloat16
-            arrays[str(key)] = (
-                tensor.float() if tensor.dtype == torch.bfloat16 else tensor
-            ).numpy()
-        else:
-            arrays[str(key)] = np.asarray(value)
+            if value.dtype == torch.bfloat16:  # which NumPy has not
+                value = value.float()
+            value = value.detach().numpy()
+        arrays[str(key)] = np.asarray(value)
     return arrays

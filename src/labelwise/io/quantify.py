@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
-from .atomic import final_place
+from .atomic import final_place, remove_at_once
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
@@ -34,14 +33,13 @@ from .overwriting import refuse_overwriting
 from .packing import Blocks, check_target, pack
 from .predictions import Predictions
 
-__all__ = ["Quantified", "parse_memory", "quantify"]
-
 CONNECT_SECONDS = 6
 """How long to wait for a Dask scheduler."""
 ATTEMPTS = 10
 """How often to start again when blocks vanish: each time an equal job must have finished."""
-SAMPLES, SAMPLE = 32, 4096
-"""How many files of the input are sampled, and at how many places; how many bytes there."""
+N_SAMPLES = 32
+"""How many files of the input are sampled, and at how many places."""
+SAMPLE_BYTES = 4096
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
 Work = Callable[[list[int]], Iterator[None]]
@@ -118,34 +116,41 @@ def quantify(
     target at the same time: the last to finish wins.
     """
     target, budget = Path(target), parse_memory(memory)
-    chosen = _named(losses)
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    read = [file for one in sources for file in sorted(readable_files(one))]
+    chosen = _losses_by_name(losses)
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    read: list[Path] = []
+    for path in source:
+        read += sorted(readable_files(path))
     labels = options.get("labels")
-    refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
+    if isinstance(labels, str | os.PathLike):
+        refuse_overwriting(target, [labels])
+    refuse_overwriting(target, read)
     if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
         # Dask would leave half a client, which ends in a traceback
         raise ValueError(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     check_target(target)
-    place = final_place(target).absolute()  # of a link: blocks go where the results will be
     files = _all_files(read)
-    content = _content(files)
+    content = _fingerprint_of_files(files)
     predictions = load_predictions(source, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
-    grid = predictions.grid or Grid((shape[-2],), 1)
-    axes, row, unit = grid.dimension_names, grid.row_shape(len(names)), prod(grid.shape[1:])
+    grid = predictions.grid or Grid((shape[-2],), 1, predictions.ids)
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    columns: dict[str, tuple[int, ...]] = {}  # the results by name, each with the shape of a row
+    sizes = grid.result_axes(len(names))
+    without_labels = tuple(axis for axis in sizes if axis != "label")
+    columns: dict[str, tuple[str, ...]] = {}
     for loss in chosen:
         if labelwise:
-            columns |= {f"{loss}_{part}": row for part in PARTS}
-        columns |= {f"{loss}_sum_{part}": grid.shape[1:] for part in PARTS}
+            for part in PARTS:
+                columns[f"{loss}_{part}"] = tuple(sizes)
+        for part in PARTS:
+            columns[f"{loss}_sum_{part}"] = without_labels
     settings = (
         __version__,
         budget,
@@ -154,40 +159,41 @@ def quantify(
         predictions.multilabel,
         [_identity(loss) for loss in chosen.values()],
         columns,
+        sizes,
         content,
     )
     fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    n = grid.shape[0]
-    dtype = np.dtype(np.float64 if given == np.float64 else np.float32)
-    row_size = 3 * prod(shape) // max(n, 1) * given.itemsize
-    row_size += sum(map(prod, columns.values())) * dtype.itemsize
-    blocks = Blocks(
-        place.with_name(f"{place.name}.{fingerprint}.partial"),
-        columns,
-        axes,
-        dtype,
-        n,
-        rows=max(1, min(budget // 2 // max(row_size, 1), 1 << 20)),
-    )
-    n_blocks, missing = len(blocks), blocks.missing()
-    computed = len(missing)
-    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, unit))
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+    if given == np.float64:
+        dtype = np.dtype(np.float64)
+    n, *pixels = grid.shape
+    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
+    # sums, and a number for each class
+    n_results = len(chosen) * len(PARTS) * (1 + labelwise * len(names))
+    case_size += n_results * prod(pixels) * dtype.itemsize
+    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
+    place = final_place(target).absolute()  # of a link: blocks go where the results will be
+    folder = place.with_name(f"{place.name}.{fingerprint}.partial")
+    blocks = Blocks(folder, columns, sizes, dtype, rows)
+    extra = {"class_names": np.asarray(names)}
+    if grid.ids is not None:
+        extra["ids"] = np.asanyarray(grid.ids[:])
+    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, prod(pixels)))
     if scheduler is not None:
         # on another machine, the predictions are opened again
-        opened = partial(load_predictions, [os.path.realpath(one) for one in sources], **options)
-        work = partial(_on_cluster, scheduler, partial(_compute, opened, chosen, blocks, unit))
-    extra = {"class_names": np.asarray(names)}
-    ids = predictions.ids if predictions.grid is None else grid.ids
-    if ids is not None:
-        extra["ids"] = np.asanyarray(ids[: blocks.n])
+        opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
+        compute = partial(_compute, opened, chosen, blocks, prod(pixels))
+        work = partial(_on_cluster, scheduler, compute)
+    missing = blocks.missing()
+    n_blocks, computed = len(blocks), len(missing)
     try:
         for left in reversed(range(ATTEMPTS)):
             blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
                 for done, _ in enumerate(work(missing), n_blocks - len(missing) + 1):
                     if progress is not None:
-                        progress(min(done * blocks.rows, blocks.n), blocks.n)
-                if _content(files) != content:
+                        progress(min(done * rows, n), n)
+                if _fingerprint_of_files(files) != content:
                     raise InputError(
                         f"{_name_of(predictions)} changed while it was read; run quantify again"
                     )
@@ -198,25 +204,30 @@ def quantify(
                     raise
                 missing = blocks.missing()
     except (ValueError, TypeError):  # the input must change, and then the blocks are of no use
-        shutil.rmtree(blocks.folder, ignore_errors=True)
+        remove_at_once(blocks.folder)
         raise
     finally:
         with suppress(OSError):
             blocks.folder.rmdir()  # if it is empty
-    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial"
+    # blocks of any job for this target, and what a killed one did not finish to remove
+    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial*"
     for folder in place.parent.glob(of_any_job):
-        shutil.rmtree(folder, ignore_errors=True)
-    by_loss = {loss: {part: means[f"{loss}_sum_{part}"] for part in PARTS} for loss in chosen}
+        remove_at_once(folder)
+    by_loss: dict[str, dict[str, float]] = {}
+    for loss in chosen:
+        by_loss[loss] = {part: means[f"{loss}_sum_{part}"] for part in PARTS}
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
 def _all_files(paths: Iterable[Path]) -> list[Path]:
     """The files, and those in the folders among them (.zarr)."""
-    found = (file for path in paths for file in (sorted(path.rglob("*")) or [path]))
-    return [file for file in found if file.is_file()]
+    files: list[Path] = []
+    for path in paths:
+        files += sorted(path.rglob("*")) or [path]
+    return list(filter(Path.is_file, files))
 
 
-def _content(files: Sequence[Path]) -> str:
+def _fingerprint_of_files(files: Sequence[Path]) -> str:
     """What tells the input from another: names, sizes and times of its files, and samples of their
     bytes.
     """
@@ -226,12 +237,12 @@ def _content(files: Sequence[Path]) -> str:
         # a copy can keep the size and the time of what it replaces, but not the last of these
         times = status.st_mtime_ns, status.st_ctime_ns
         digest.update(repr((str(file), status.st_size, times)).encode())
-    for file in files[:SAMPLES]:
-        last = max(0, file.stat().st_size - SAMPLE)
+    for file in files[:N_SAMPLES]:
+        last = max(0, file.stat().st_size - SAMPLE_BYTES)
         with file.open("rb") as opened:
-            for position in np.linspace(0, last, SAMPLES, dtype=int):
+            for position in np.linspace(0, last, N_SAMPLES, dtype=int):
                 opened.seek(position)
-                digest.update(opened.read(SAMPLE))
+                digest.update(opened.read(SAMPLE_BYTES))
     return digest.hexdigest()
 
 
@@ -303,7 +314,7 @@ def _connected(scheduler: str) -> Any:
     return answer
 
 
-def _named(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
+def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
     """Each loss by the name of its columns, ``log`` or ``BetaLoss_a_minus0_5_b_0_5``."""
     chosen: dict[str, Loss] = {}
     for given in losses:

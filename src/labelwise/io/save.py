@@ -15,8 +15,6 @@ from .npz import write_npy, write_npz
 from .overwriting import refuse_overwriting_source
 from .predictions import KEYS, Predictions
 
-__all__ = ["check_format", "save_predictions"]
-
 
 def save_predictions(
     path: str | os.PathLike[str], predictions: Predictions | None = None, **arrays: Any

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._validation.labels import whole_numbers
-
-__all__ = ["Table", "text_array", "typed"]
-
-_MOST_BYTES = 1 << 28  # of a column of text, which has a fixed width
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +19,7 @@ class Table:
     rows: int
     names: tuple[str, ...]
     """The columns in their order, without one that holds lists of predictions."""
-    numeric: frozenset[str]
+    numeric: Collection[str]
     """Columns whose values are numbers, if not in every row."""
     column: Callable[[str], np.ndarray]
     """Read a whole column: text, or numbers in formats that have types."""
@@ -54,24 +50,19 @@ class Table:
     def complete(self, name: str) -> np.ndarray:
         """A whole column, none of whose texts is missing."""
         values = self.column(name)
-        missing = np.flatnonzero(values == "") if values.dtype.kind == "U" else values[:0]
-        if missing.size:
-            raise ValueError(f"{self.file}: row {missing[0] + 1} has no value in column {name!r}")
+        if values.dtype.kind == "U":
+            missing = np.flatnonzero(values == "")
+            if missing.size:
+                raise ValueError(
+                    f"{self.file}: row {missing[0] + 1} has no value in column {name!r}"
+                )
         return values
-
-
-def text_array(texts: Sequence[str], what: str) -> np.ndarray:
-    """Texts as an array of bounded size."""
-    longest = max(map(len, texts), default=1)
-    if 4 * longest * len(texts) > _MOST_BYTES:
-        raise ValueError(
-            f"{what} has {len(texts):,} texts of up to {longest:,} characters; such files are "
-            "refused"
-        )
-    return np.array(texts, dtype=str)
 
 
 def typed(values: np.ndarray) -> np.ndarray:
     """Labels that are text as integers if all are whole numbers; others as they are."""
-    numbers = whole_numbers(values.tolist()) if values.dtype.kind == "U" else None
-    return values if numbers is None else numbers
+    if values.dtype.kind == "U":
+        numbers = whole_numbers(values.tolist())
+        if numbers is not None:
+            return numbers
+    return values

@@ -20,8 +20,6 @@ from .members import check_unique, combine
 from .predictions import Fields
 from .table import Table, typed
 
-__all__ = ["read_tables"]
-
 _KNOWN = {*CERTAIN, *INDEX}.union(*ROLES.values())  # a second column of a known role is not noted
 
 
@@ -57,8 +55,9 @@ def read_tables(
 
 def _fields(table: Table, columns: Columns, id_column: str | None) -> Fields:
     """The fields of predictions in one table, row by row."""
-    values = table.numbers(columns.classes) if table.listed is None else table.listed
-    fields: Fields = {columns.kind: values}
+    fields: Fields = {columns.kind: table.listed}
+    if table.listed is None:
+        fields[columns.kind] = table.numbers(columns.classes)
     if columns.class_names is not None:
         fields["class_names"] = columns.class_names
     if id_column is not None:
@@ -87,7 +86,7 @@ def _stack_members(
     number = number_members(table, keys)
     first_rows = np.sort(np.unique(number, return_index=True)[1])  # members as they come
     factors = {key: tuple(table.complete(key)[first_rows].astype(str).tolist()) for key in keys}
-    labels = [" / ".join(levels) for levels in zip(*factors.values(), strict=True)]
+    labels = list(map(" / ".join, zip(*factors.values(), strict=True)))
     class_names = fields.pop("class_names", None)
     parts: list[Fields] = []
     for row in first_rows:

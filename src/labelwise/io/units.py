@@ -12,8 +12,6 @@ import numpy as np
 from .._arrays import SUM_TOLERANCE
 from .on_disk import changed
 
-__all__ = ["normalized", "unrounded"]
-
 _SAMPLE = 1000  # instances that show what the numbers are
 _MOST_DECIMALS = 7  # numbers with more are hardly rounded
 _MOST_ROUNDING = 0.2  # many classes of few decimals would explain any sum

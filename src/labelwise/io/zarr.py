@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._lazy import imported
+from .files import reading
 from .on_disk import Key, OnDisk
-
-__all__ = ["read_zarr"]
 
 
 def read_zarr(path: Path) -> dict[str, Any]:
@@ -20,18 +19,25 @@ def read_zarr(path: Path) -> dict[str, Any]:
         group = zarr.open_group(path, mode="r")
     except FileNotFoundError as error:
         raise ValueError(f"{path.name} is not a zarr group") from error
-    named = group.attrs.get("class_names")
-    arrays = {} if named is None else {"class_names": np.asarray(named)}
-    return arrays | {name: _on_disk(path, array, zarr.config) for name, array in group.arrays()}
+    arrays: dict[str, Any] = {}
+    if "class_names" in group.attrs:
+        arrays["class_names"] = np.asarray(group.attrs["class_names"])
+    for name, array in group.arrays():
+        arrays[name] = _on_disk(path, array, zarr.config)
+    return arrays
 
 
 def _on_disk(path: Path, array: Any, config: Any) -> OnDisk:
-    text = array.dtype.kind in "OT"  # of any length
-    dtype = np.dtype(object) if text else array.dtype.newbyteorder("=")
+    dtype = np.dtype(object)  # text of any length
+    if array.dtype.kind not in "OT":
+        dtype = array.dtype.newbyteorder("=")
 
+    @reading(path)
     def read(key: Key) -> np.ndarray:
         with config.set({"async.concurrency": 1}):  # ten chunks at a time take ten times the memory
             block = np.asarray(array[key])
-        return np.array(block.tolist(), str) if text else block.astype(dtype, copy=False)
+        if dtype.kind == "O":
+            return np.array(block.tolist(), str)
+        return block.astype(dtype, copy=False)
 
-    return OnDisk(array.shape, dtype, read, path)
+    return OnDisk(array.shape, dtype, read)

@@ -29,8 +29,6 @@ from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = [
     "CostMatrix",
-    "JointLoss",
-    "JointUncertainty",
     "decompose",
     "expected_pairwise_kl",
     "mutual_information",

@@ -20,7 +20,6 @@ from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ._adapter import Adapter, class_order, each_model
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from .boosted_models import catboost_adapter, lightgbm_adapter, xgboost_adapter
 from .keras_models import keras_adapter
 from .onnx_models import onnx_adapter
 
@@ -29,8 +28,6 @@ FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
     ("keras", "Model", keras_adapter),
     ("onnxruntime", "InferenceSession", onnx_adapter),
-    ("xgboost", "Booster", xgboost_adapter),
-    ("lightgbm", "Booster", lightgbm_adapter),
 )
 """Module and class of models, and what makes their adapter."""
 
@@ -83,8 +80,7 @@ def from_models(
           `~sklearn.calibration.CalibratedClassifierCV`, also inside
           `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
           classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
-        - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier
-          with ``posterior_sampling=True`` is asked for a virtual ensemble of ``n_samples``.
+        - xgboost, lightgbm, catboost: lists of classifiers.
         - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda
           x: net.apply(params, x)``).
 
@@ -107,8 +103,7 @@ def from_models(
     class_axis : int
         Where the classes are in the output of a model: 1 for segmentation, (N, K, height, width).
     n_samples : int, optional
-        Number of dropout samples of each module (default for one module: 50) or of virtual
-        ensembles (default: 10).
+        Number of dropout samples of each module (default for one module: 50).
     extra_modules : sequence of classes
         For dropout: further modules to switch to training mode, such as one that calls
         ``torch.nn.functional.dropout`` itself.
@@ -152,11 +147,9 @@ def from_models(
                 "`return_labels` needs a loader that gives labels; `X` has none. You have the "
                 "labels of an array already"
             )
-        if batch_size is None:
-            batch_size = adapter.batch_size
-        else:
+        if batch_size is not None:
             check_positive(batch_size, "batch_size")
-        batches = list(array_batches(X, batch_size))
+        batches = list(array_batches(X, batch_size or adapter.batch_size))
         total = len(batches)
     scores, labels = _predict(adapter, _with_progress(batches, total, progress))
     scores, activation = _activated(_classes_last(scores, class_axis), adapter, activation)
@@ -212,14 +205,8 @@ def _adapter_of(
         return torch_adapter(several, single, n_samples, extra_modules, device, seed)
     if device is not None:
         raise ValueError(f"`device` is for torch modules; got {device!r} for {kind}")
-    catboost = single and all_are("catboost", "CatBoostClassifier")
-    if catboost and (n_samples or models.get_all_params().get("posterior_sampling")):
-        return catboost_adapter(models, n_samples)
     if n_samples is not None:
-        raise ValueError(
-            "`n_samples` is for dropout in torch modules and for catboost's virtual ensembles; "
-            f"got {n_samples} for {kind}"
-        )
+        raise ValueError(f"`n_samples` is for dropout in torch modules; got {n_samples} for {kind}")
     for module, name, make in LIBRARIES:
         if all_are(module, name):
             return make(several)
@@ -233,7 +220,7 @@ def _adapter_of(
         predict = each_model(several, lambda model, batch: model(*batch.args, **batch.kwargs))
         return Adapter(predict, "unknown", batch_size=1024)
     raise TypeError(
-        "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, "
+        "`models` must be torch modules, classifiers with predict_proba, Keras models, "
         "ONNX Runtime sessions or functions, all of one kind; got "
         + ", ".join(sorted({type(model).__name__ for model in several}))
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..decomposition import Uncertainty
-from ..evaluation import ByClass, by_class
+from ..evaluation.classes import ByClass, by_class
 from ._style import add_legend, name_bars, new_axes, stack_parts, tick_text
 
 if TYPE_CHECKING:
@@ -15,21 +15,20 @@ if TYPE_CHECKING:
 
 
 def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
-    """Mean label-wise uncertainty of each class by the ranking rule, the class with the highest
+    """Mean label-wise uncertainty by which the classes are ranked, the class with the highest
     first, with intervals of EU if available.
 
     An `Uncertainty` is summarized with `by_class` first, over all instances.
     """
-    by = _by_class(by)
+    if isinstance(by, Uncertainty):
+        by = by_class(by)
+    if not isinstance(by, ByClass):
+        raise TypeError(
+            f"`by` must be lw.evaluation.by_class(u, y_true), or u itself; got {type(by).__name__}"
+        )
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
-    rules = {
-        "own": (by.own, "over its own instances"),
-        "likely": (by.likely, "where it is likely"),
-        "ratio": (by.everywhere, "over all instances"),
-    }
-    means, where = rules[by.rule]
-    if means is None:
-        raise ValueError("`by` has no class means to draw")
+    means = by.ranked_means
+    where = "over all instances" if by.own is None else "over its own instances"
     order = [by.class_names.index(name) for name in by.ranking]
     epistemic = np.nan_to_num(np.asarray(means.epistemic.value)[order])
     aleatoric = np.nan_to_num(np.asarray(means.aleatoric.value)[order])
@@ -44,13 +43,3 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     ax.set_ylabel(f"mean uncertainty\n{where}")
     add_legend(ax, above=True)
     return ax
-
-
-def _by_class(by: ByClass | Uncertainty) -> ByClass:
-    if isinstance(by, Uncertainty):
-        return by_class(by)
-    if not isinstance(by, ByClass):
-        raise TypeError(
-            f"`by` must be lw.evaluation.by_class(u, y_true), or u itself; got {type(by).__name__}"
-        )
-    return by

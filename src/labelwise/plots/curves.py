@@ -9,7 +9,8 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from ..calibration.reliability import ReliabilityCurve
-from ..evaluation import RejectionCurve, detection_scores
+from ..evaluation import detection_scores
+from ..evaluation.rejection import RejectionCurve
 from ._style import REFERENCE, add_legend, line, new_axes
 
 if TYPE_CHECKING:
@@ -19,13 +20,10 @@ if TYPE_CHECKING:
 def plot_rejection(
     curves: RejectionCurve | Mapping[str, RejectionCurve],
     *,
-    references: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Accuracy, risk or utility of the kept instances against the share rejected, with confidence
-    bands if available.
-
-    ``references`` adds random rejection and the oracle of the first curve.
+    bands if available; to compare with, random rejection and the oracle of the first curve.
     """
     ax = new_axes(ax)
     named: Mapping[str, RejectionCurve] = _by_name(curves)
@@ -34,14 +32,13 @@ def plot_rejection(
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
         style = line(i, name)
-        ax.plot(100 * curve.rejected, curve.value, label=name or None, drawstyle="default", **style)
+        ax.plot(100 * curve.rejected, curve.value, label=name or None, **style)
         band = curve.band
         if band is not None:
             shade = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
             ax.fill_between(100 * band.rejected, band.low, band.high, **shade)
-    if references:
-        ax.axhline(first.random, label="random", **REFERENCE)
-        ax.plot(100 * first.rejected, first.oracle, ":", label="oracle", **REFERENCE)
+    ax.axhline(first.random, label="random", **REFERENCE)
+    ax.plot(100 * first.rejected, first.oracle, ":", label="oracle", **REFERENCE)
     ax.set_xlabel("rejected (%)")
     mean = first.kind
     if first.kind != "accuracy":
@@ -55,8 +52,7 @@ def plot_rejection(
     low, high = min(shown), max(shown)
     margin = 0.05 * (high - low) or 0.05
     ax.set_ylim(min(low, first.random) - margin, high + margin)
-    if named.keys() != {""} or references:
-        add_legend(ax)
+    add_legend(ax)
     return ax
 
 
@@ -89,23 +85,6 @@ def plot_detection(
     ax.set_xlabel("score")
     ax.set_ylabel("density")
     add_legend(ax)
-    return ax
-
-
-def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = None) -> Axes:
-    """ROC curves of one or more scores, each a pair (in-distribution, out-of-distribution)."""
-    ax = new_axes(ax, (4.0, 3.8))
-    for i, (name, pair) in enumerate(scores.items()):
-        inside, outside = (np.sort(to_numpy(x).astype(float).ravel())[::-1] for x in pair)
-        cuts = np.unique(np.concatenate([inside, outside]))[::-1]
-        false, true = (np.searchsorted(-x, -cuts, side="right") / len(x) for x in (inside, outside))
-        auroc = float(detection_scores(inside, outside).auroc.value)
-        ax.plot(np.r_[0, false], np.r_[0, true], label=f"{name} ({auroc:.3f})", **line(i, name))
-    ax.plot([0, 1], [0, 1], **REFERENCE)
-    ax.set_xlabel("false positive rate")
-    ax.set_ylabel("true positive rate")
-    ax.set_aspect("equal")
-    add_legend(ax, title="AUROC")
     return ax
 
 

@@ -64,10 +64,9 @@ def plot_gallery(
     *,
     y_true: Array | None = None,
     y_pred: Array | None = None,
-    columns: int = 2,
     titles: Sequence[str] | None = None,
 ) -> Figure:
-    """Images with their label-wise bars beside them, ``columns`` pairs in a row.
+    """Images with their label-wise bars beside them, two pairs in a row.
 
     ``images`` are (N, H, W), (N, H, W, C) or (N, C, H, W), ``u`` is (N, K); ``y_true`` and
     ``y_pred`` hold positions of labels for all N.
@@ -76,6 +75,7 @@ def plot_gallery(
     chosen = [int(i) for i in indices]
     if not chosen:
         raise ValueError("`indices` must name at least one instance to show")
+    columns = 2
     rows = -(-len(chosen) // columns)
     figure: Figure
     figure, axes = plt.subplots(

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .write import Report, build_report, write_report
+from .write import build_report, write_report
 
-__all__ = ["Report", "build_report", "write_report"]
+__all__ = ["build_report", "write_report"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..decisions import Costs
-from ..decisions.costs import PRICES, TASKS
+from ..decisions.costs import TASKS
 from ..io import Predictions
 
 
@@ -15,20 +15,15 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
     """The costs that the page starts with, by task, and the task that it shows first."""
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
-    tasks = [task for task in TASKS if costs.fits(task)]
+    tasks = list(TASKS)
     if cases.multilabel:
-        tasks = [task for task in tasks if task == "per_label"]
+        tasks = ["per_label"]
+    tasks = list(filter(costs.fits, tasks))
     if not tasks:
         raise ValueError(
             "these costs are a `matrix` for choosing one class, but the labels may occur together. "
             "Give `default`, `missed` and `false_alarm`"
         )
-    for name in PRICES:
-        if not isinstance(getattr(costs, name), float | None):
-            raise ValueError(
-                f"the page has one `{name}` for all labels; got one per label. Use "
-                "`labelwise decide`"
-            )
     tables: dict[str, Any] = {}
     for task in tasks:
         table = costs.problem(task, cases.n_classes, cases.class_names)[0].table

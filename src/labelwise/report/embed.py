@@ -32,7 +32,9 @@ def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
     table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
     table[[STEPS // 2, STEPS]] = 0.5, 1.0
     probs: np.ndarray = table[codes]
-    return np.asarray(probs / probs.sum(axis=-1, keepdims=True)) if normalize else probs
+    if normalize:
+        probs = probs / probs.sum(axis=-1, keepdims=True)
+    return probs
 
 
 def pack(values: np.ndarray, dtype: str) -> str:
@@ -50,11 +52,15 @@ def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
     probe = wanted[np.unique(np.linspace(0, len(wanted) - 1, 16).astype(int))]
     bounds = _range(images, probe)
     first = channels_first(images.shape)
-    side = max(images.shape[2:4] if first else images.shape[1:3])
+    side = max(images.shape[1:3])
+    if first:
+        side = max(images.shape[2:4])
 
     def thumbnail(i: int, factor: int) -> bytes:
         image = np.asarray(images[i])
-        return _thumbnail(np.moveaxis(image, 0, -1) if first else image, factor, bounds)
+        if first:
+            image = np.moveaxis(image, 0, -1)
+        return _thumbnail(image, factor, bounds)
 
     factor = max(1, -(-side // LARGEST_THUMBNAIL))
     while side >= (factor + 1) * SMALLEST_THUMBNAIL:
@@ -77,21 +83,25 @@ def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
     """The values of black and white: 0 to 255 for bytes, 0 to 1 if that fits, else the range of the
     data.
     """
-    if images.dtype.kind in "bu" and images.dtype.itemsize == 1:
-        return (0.0, 1.0) if images.dtype.kind == "b" else (0.0, 255.0)
-    some = np.stack([np.asarray(images[i], float) for i in probe])
-    some = some[np.isfinite(some)]
-    low, high = (float(some.min()), float(some.max())) if some.size else (0.0, 1.0)
-    if low >= 0 and high <= 1:
+    if images.dtype == np.uint8:
+        return 0.0, 255.0
+    values = np.stack([np.asarray(images[i], float) for i in probe])
+    values = values[np.isfinite(values)]
+    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    if low >= 0 and high <= 1:  # also without any value
         return 0.0, 1.0
-    return (low, high) if high > low else (low, low + 1)
+    if low == high:
+        return low, low + 1
+    return low, high
 
 
 def _thumbnail(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
     """One image, reduced by averaging ``factor`` × ``factor`` pixels."""
     pixels = np.nan_to_num(np.asarray(image, np.float64))
-    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
-    pixels = pixels[..., :3] if pixels.shape[-1] >= 3 else pixels[..., :1]
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    channels = 3 if pixels.shape[-1] >= 3 else 1
+    pixels = pixels[..., :channels]
     if factor > 1:
         h, w = (max(1, size // factor) for size in pixels.shape[:2])
         pixels = pixels[: h * factor, : w * factor]

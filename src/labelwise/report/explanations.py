@@ -1,4 +1,4 @@
-"""Explanations of the numbers, shared by the page and ``labelwise demo``."""
+"""Explanations of the numbers on the page."""
 
 from __future__ import annotations
 

@@ -83,13 +83,13 @@ class Sample:
         """As plain data for the page."""
         codes = np.concatenate(self.codes)
         cases, n = self.cases, len(self.index)
-        wide = "u2" if cases.n_classes <= 1 << 16 else "u4"
+        class_type = "u2" if cases.n_classes <= 1 << 16 else "u4"
         found: dict[str, Any] = {
             "n": n,
             "m": int(codes.shape[1]),
             "probs": pack(codes, "u2"),
-            "index": None if n == len(cases) else pack(self.index, "u4"),
-            "predicted": pack(np.concatenate(self.predicted), wide),
+            "index": None,
+            "predicted": pack(np.concatenate(self.predicted), class_type),
             "ids": None,
             "y": None,
             "weights": None,
@@ -97,6 +97,8 @@ class Sample:
             "parts": None,
             "error": self._error(codes, events),
         }
+        if n < len(cases):
+            found["index"] = pack(self.index, "u4")
         if self.means:  # of a continuous distribution
             found["mean"] = pack(np.concatenate(self.means), "u2")
             found["parts"] = {
@@ -106,8 +108,9 @@ class Sample:
             ids = np.asarray(cases.ids[:])[self.index].tolist()
             found["ids"] = [shortened(str(name), LONGEST_ID) for name in ids]
         if cases.y_true is not None:
-            y = cases.true_class[self.index]
-            found["y"] = pack(y, "u1") if cases.multilabel else pack(y, wide)
+            if cases.multilabel:
+                class_type = "u1"
+            found["y"] = pack(cases.true_class[self.index], class_type)
         if self.weights:
             found["weights"] = pack(np.concatenate(self.weights), "f8")
         return found
@@ -119,8 +122,7 @@ class Sample:
         probs = restore(codes, normalize=not self.cases.multilabel).transpose(1, 0, 2)
         weights = None
         if self.weights:
-            weights = np.concatenate(self.weights)
-            weights = weights.T if weights.ndim == 2 else weights
+            weights = np.concatenate(self.weights).T
         kind = MultiLabelEnsemble if self.cases.multilabel else Ensemble
         q = kind(probs, weights=weights, member_axis=0, class_names=self.cases.names)
         error = {}

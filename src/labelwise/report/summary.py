@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from math import nan
 from typing import Any
 
@@ -59,19 +58,16 @@ class Tally:
         self.maximum = 0.0
         self.maximum_of_sum: float | None = None
 
-    def add(self, part: slice, u: Uncertainty, weights: dict[str, np.ndarray | None]) -> None:
-        """Add one block; a weighting is (n, L), or ``None`` for equal weights."""
+    def add(self, part: slice, u: Uncertainty, weights: dict[str, np.ndarray]) -> None:
+        """Add one block with its weightings, each (n, L)."""
         components = added(u)
         for name in PARTS:
             self.scores[name][part] = to_numpy(getattr(components, name))
         self.maximum, self.maximum_of_sum = float(np.max(u.maximum)), components.maximum
-        values = [to_numpy(getattr(u, name)).astype(float) for name in PARTS]
+        values = np.stack([to_numpy(getattr(u, name)).astype(float) for name in PARTS])
         for rule, w in weights.items():
-            if w is None:
-                sums = [np.full(values[0].shape[1], len(values[0])), *(x.sum(0) for x in values)]
-            else:
-                sums = [w.sum(axis=0), *(np.einsum("nk,nk->k", w, x) for x in values)]
-            self.sums[rule] = self.sums.get(rule, 0.0) + np.stack(sums)
+            sums = np.vstack([w.sum(axis=0), np.einsum("nk,pnk->pk", w, values)])
+            self.sums[rule] = self.sums.get(rule, 0.0) + sums
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
         """For each weighting the mean of each label, its epistemic share (NaN without instances),
@@ -86,55 +82,48 @@ class Tally:
         return found
 
 
-@dataclass(eq=False)
 class Outcomes:
-    """Predictions and, given true labels, their quality."""
+    """Predictions and, given true labels, their quality; filled block by block."""
 
-    predicted: np.ndarray
-    """The most probable class (N,); for multi-label data the number of predicted labels."""
-    top: np.ndarray
-    """Its probability; for multi-label data the mean probability that a label is right."""
-    value: np.ndarray | None
-    """Right or wrong; for multi-label data the share of right labels."""
-    table: np.ndarray
-    """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K) tp,
-    fp, fn, tn, or (K,).
-    """
+    def __init__(self, cases: Predictions) -> None:
+        n, k = len(cases), cases.n_classes
+        self.cases = cases
+        self.predicted = np.empty(n, np.int32)
+        """The most probable class (N,); for multi-label data the number of predicted labels."""
+        self.top = np.empty(n)
+        """Its probability; for multi-label data the mean probability that a label is right."""
+        self.value: np.ndarray | None = None
+        """Right or wrong; for multi-label data the share of right labels."""
+        self.table: np.ndarray = np.zeros(k, np.int64)
+        """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K)
+        tp, fp, fn, tn, or (K,).
+        """
+        if cases.y_true is not None and cases.multilabel:
+            self.value, self.table = np.empty(n), np.zeros((4, k), np.int64)
+        elif cases.y_true is not None:
+            self.value, self.table = np.empty(n, bool), np.zeros((k, k), np.int64)
 
-
-def outcomes_of(cases: Predictions) -> Outcomes:
-    """Empty arrays, filled block by block."""
-    k = cases.n_classes
-    known = cases.y_true is not None
-    shape: tuple[int, ...] = (k,)
-    if known:
-        shape = (4, k) if cases.multilabel else (k, k)
-    value = None if not known else np.empty(len(cases), float if cases.multilabel else bool)
-    return Outcomes(
-        np.empty(len(cases), np.int32), np.empty(len(cases)), value, np.zeros(shape, np.int64)
-    )
-
-
-def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> None:
-    """Add the predictions of one block and their quality."""
-    y = None if cases.y_true is None else cases.true_class[part]
-    k = cases.n_classes
-    if not cases.multilabel:
-        guess = np.argmax(mean, axis=-1)
-        out.predicted[part], out.top[part] = guess, np.max(mean, axis=-1)
-        if y is None or out.value is None:
-            out.table += np.bincount(guess, minlength=k)
+    def add(self, part: slice, mean: np.ndarray) -> None:
+        """Add the predictions of one block and their quality."""
+        if self.cases.multilabel:
+            called = mean > 0.5
+            self.predicted[part] = called.sum(axis=-1)
+            self.top[part] = np.maximum(mean, 1 - mean).mean(axis=-1)
         else:
-            out.value[part] = guess == y
-            np.add.at(out.table, (y, guess), 1)
-        return
-    acts = mean > 0.5
-    out.predicted[part], out.top[part] = acts.sum(axis=-1), np.maximum(mean, 1 - mean).mean(axis=-1)
-    if y is None or out.value is None:
-        out.table += acts.sum(axis=0)
-    else:
-        out.value[part] = (acts == y).mean(axis=-1)
-        out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
+            likely = np.argmax(mean, axis=-1)
+            called = likely[:, None] == np.arange(mean.shape[1])
+            self.predicted[part], self.top[part] = likely, np.max(mean, axis=-1)
+        if self.value is None:
+            self.table += called.sum(axis=0)
+            return
+        y = self.cases.true_class[part]
+        if self.cases.multilabel:
+            self.value[part] = (called == y).mean(axis=-1)
+            outcomes = (called & y, called & ~y, ~called & y, ~called & ~y)
+            self.table += np.stack(outcomes).sum(axis=1)
+        else:
+            self.value[part] = likely == y
+            np.add.at(self.table, (y, likely), 1)
 
 
 def summarize(
@@ -142,24 +131,25 @@ def summarize(
 ) -> dict[str, Any]:
     """All summaries as plain data; ``sample`` collects its instances in the same pass."""
     tallies = {name: Tally(len(cases)) for name in LOSSES}
-    out = outcomes_of(cases)
+    out = Outcomes(cases)
     judged: list[tuple[np.ndarray, np.ndarray]] = []  # positions and mean probabilities
     for part, block in cases.blocks():
         q = block.distribution()
         mean = to_numpy(q.mean()).astype(float)
         us = decompose_all(q, events)
-        judge(out, cases, part, mean)
-        weights: dict[str, np.ndarray | None] = {"everywhere": None}
-        weights["likely"] = mean if events is None else to_numpy(q.mean(events)).astype(float)
+        out.add(part, mean)
+        likely = mean
+        if events is not None:
+            likely = to_numpy(q.mean(events)).astype(float)
+        weights = {"everywhere": np.ones_like(likely), "likely": likely}
         if cases.y_true is not None:
             weights["own"] = _happened(cases, events, part).astype(float)
-        for name, u in us.items():
-            tallies[name].add(part, u, weights)
-        sample.add(part, q, mean, us)
-        if cases.y_true is not None:
             here = sample.index[:JUDGED]
             here = here[(here >= part.start) & (here < part.stop)]
             judged.append((here, mean[here - part.start]))
+        for name, u in us.items():
+            tallies[name].add(part, u, weights)
+        sample.add(part, q, mean, us)
         if progress is not None:
             progress(part.stop, len(cases))
     return {
@@ -223,41 +213,46 @@ def _calibration(
         return None
     accuracy = out.value.astype(float)
     overconfidence = mean_overconfidence(accuracy, out.top, cases.groups)
-    among = f"{'the labels of ' if cases.multilabel else ''}{counted(len(cases), 'case')}"
+    among = counted(len(cases), "case")
+    if cases.multilabel:
+        among = f"the labels of {among}"
     sentences = [
         confidence_sentence(overconfidence, float(accuracy.mean()), float(out.top.mean()), among)
     ]
-    index, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
-    groups = None if cases.groups is None else np.asarray(cases.groups)[index]
-    enough = len(index) >= FEWEST and (groups is None or len(np.unique(groups)) > 1)
-    check = None
-    if enough and not cases.multilabel:
-        check = check_calibration(
-            mean, cases.true_class[index], groups=groups, rng=0, n_bootstrap=200
-        )
+    index = np.concatenate([positions for positions, _ in judged])
+    groups, n_groups = None, len(index)
+    if cases.groups is not None:
+        groups = np.asarray(cases.groups)[index]
+        n_groups = len(np.unique(groups))
+    bad, ece = False, None
+    if len(index) >= FEWEST and n_groups > 1 and not cases.multilabel:
+        mean = np.concatenate([probs for _, probs in judged])
+        y = cases.true_class[index]
+        check = check_calibration(mean, y, groups=groups, rng=0, n_bootstrap=200)
         sentences += check.problems
+        bad, ece = not check.ok, check.ece
     return {
         "sentence": " ".join(sentences),
-        "bad": check is not None and not check.ok,
+        "bad": bad,
         "overconfidence": overconfidence.value,
         "low": overconfidence.low,
         "high": overconfidence.high,
-        "ece": None if check is None else check.ece,
+        "ece": ece,
     }
 
 
 def _curve(score: np.ndarray, out: Outcomes) -> Any:
     grid = (GRID + HAIR).tolist()
-    if out.value is None:
-        return rejection_curve(score, utility=out.top, grid=grid)
-    if out.value.dtype == bool:
+    if out.value is not None and not out.cases.multilabel:
         return rejection_curve(score, correct=out.value, grid=grid)
-    return rejection_curve(score, utility=out.value, grid=grid)
+    utility = out.top
+    if out.value is not None:
+        utility = out.value
+    return rejection_curve(score, utility=utility, grid=grid)
 
 
 def _loss(name: LossName, tally: Tally, out: Outcomes) -> dict[str, Any]:
     """All numbers for one loss."""
-    means = tally.means()
     words, unit = LOSSES[name]
     rejection = {}
     for part, score in tally.scores.items():
@@ -275,7 +270,7 @@ def _loss(name: LossName, tally: Tally, out: Outcomes) -> dict[str, Any]:
         "maximum": tally.maximum,
         "maximum_of_sum": tally.maximum_of_sum,
         "mean": {part: float(score.mean()) for part, score in tally.scores.items()},
-        "labels": means,
+        "labels": tally.means(),
         "rejection": rejection,
     }
 
@@ -301,12 +296,11 @@ def _agreement(
     found = {}
     for part in PARTS:
         columns = [tally.scores[part][index] for tally in tallies.values()]
-        table = np.eye(len(columns))
-        for i, j in combinations(range(len(columns)), 2):
-            value = nan
-            if len(index) > 1:
-                value = float(rank_agreement(columns[i], columns[j]).value)
-            table[i, j] = table[j, i] = value
+        table = np.full((len(columns), len(columns)), nan)
+        np.fill_diagonal(table, 1.0)
+        if len(index) > 1:
+            for i, j in combinations(range(len(columns)), 2):
+                table[i, j] = table[j, i] = float(rank_agreement(columns[i], columns[j]).value)
         found[part] = table.tolist()
     return found
 
@@ -323,29 +317,31 @@ def detection(
     found = []
     for title, cases in others.items():
         outside = {name: Tally(len(cases)) for name in LOSSES}
-        for part, block in cases.blocks():
+        for rows, block in cases.blocks():
             for name, u in decompose_all(block.distribution(), events).items():
-                outside[name].add(part, u, {})
+                outside[name].add(rows, u, {})
         both: tuple[Any, Any] = None, None
         if groups is not None and cases.groups is not None:
             both = np.asarray(groups), np.asarray(cases.groups)
-        losses: dict[str, Any] = {}
-        for name in LOSSES:
-            scores, others_scores = tallies[name].scores, outside[name].scores
-            losses[name] = {p: _told_apart(scores[p], others_scores[p], *both) for p in PARTS}
+        losses: dict[str, dict[str, Any]] = {name: {} for name in LOSSES}
+        for name, part in product(LOSSES, PARTS):
+            inside, of_others = tallies[name].scores[part], outside[name].scores[part]
+            losses[name][part] = _compare_scores(inside, of_others, *both)
         found.append({"name": title, "n": len(cases), "losses": losses})
     return found
 
 
-def _told_apart(
+def _compare_scores(
     inside: np.ndarray, outside: np.ndarray, groups_in: Any, groups_out: Any
 ) -> dict[str, Any]:
+    """How well a score detects the instances outside, and its histograms on both sides."""
     scores = detection_scores(
         inside, outside, n_bootstrap=0, groups_in=groups_in, groups_out=groups_out
     )
     top = max(float(inside.max()), float(outside.max())) or 1.0
     # Most scores are close to 0: bins also at the quantiles.
-    quantiles = [np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)]
+    levels = np.arange(1, 20) / 20
+    quantiles = (np.quantile(inside, levels), np.quantile(outside, levels))
     edges = np.unique(np.concatenate([np.linspace(0, top, 41), *quantiles]))
     return {
         **as_numbers(scores),

@@ -23,7 +23,7 @@ from ..events import Events, Family, as_events
 from ..io import Predictions
 from ..io.atomic import write_file
 from ..io.overwriting import refuse_overwriting_source
-from ..sets import SetPredictor
+from ..sets._predictor import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
 from .explanations import FEWEST, LOSSES, PARTS_EXPLAINED
@@ -31,8 +31,7 @@ from .page import render
 from .sample import choose
 from .summary import detection, summarize
 
-MOST = 10_000
-"""Default maximum number of embedded instances."""
+MAX_INSTANCES = 10_000  # embedded by default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,9 +67,8 @@ def build_report(
     ood: Distribution | Predictions | Mapping[str, Distribution | Predictions] | None = None,
     costs: Costs | None = None,
     sets: SetPredictor | None = None,
-    multilabel: bool = False,
     title: str = "Predictions",
-    max_instances: int = MOST,
+    max_instances: int = MAX_INSTANCES,
     rng: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
@@ -105,8 +103,6 @@ def build_report(
     sets : SetPredictor, optional
         Prediction sets fitted on other cases (`labelwise.sets.fit_sets`), for a table of their
         coverage and size; needs true classes.
-    multilabel : bool
-        Stored ``probs`` are of labels that may occur together.
     title : str
     max_instances : int
         Maximum number of embedded instances.
@@ -122,21 +118,27 @@ def build_report(
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
     """  # noqa: E501
-    cases = _with_labels(q, y_true, ids, multilabel)
+    cases = _with_labels(q, y_true, ids)
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError(
             "`events` need mutually exclusive classes; multi-label predictions have none"
         )
-    labels = cases.names if family is None else family.names
-    others = _others(ood, cases, multilabel)
-    given = None if costs is None else page_costs(costs, cases)
+    labels = cases.names
+    if family is not None:
+        labels = family.names
+    others = _others(ood, cases)
+    given, coverage = None, None
+    if costs is not None:
+        given = page_costs(costs, cases)
+    if sets is not None:
+        coverage = _coverage(sets, cases)
+    images = cases.images if images is None else to_numpy(images)
     sample = choose(
         cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng
     )
     data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
-    images = cases.images if images is None else to_numpy(images)
     data |= {
         "title": title,
         "version": __version__,
@@ -150,7 +152,7 @@ def build_report(
         **_events(family, cases),
         "costs": given,
         "detection": detection(tallies, others, family, cases.groups),
-        "sets": None if sets is None else _coverage(sets, cases),
+        "sets": coverage,
         "check": _check(cases),
         "sources": _sources(cases, family),
         "parts_explained": PARTS_EXPLAINED,
@@ -196,23 +198,23 @@ def _events(events: Events | None, cases: Predictions) -> dict[str, Any]:
     }
 
 
-def _with_labels(
-    q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool
-) -> Predictions:
+def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predictions:
     """The predictions, with these labels and ids instead of their own, if any are given."""
-    p = q if isinstance(q, Predictions) else Predictions(q=q, multilabel=multilabel or None)
     y_true, ids = same_rows(q, y_true=y_true, ids=ids)
-    known = None if isinstance(q, Predictions) else q.ids
-    if ids is None and known is not None and not is_positions(known):
-        ids = np.asarray([str(name) for name in known])
-    y = None if y_true is None else to_numpy(columns_by_class(y_true, p.names, "y_true"))
-    several = p.multilabel or multilabel or (p.q is None and y is not None and y.ndim == 2)
-    p = replace(
-        p,
-        y_true=p.y_true if y is None else y,
-        ids=p.ids if ids is None else to_numpy(ids),
-        multilabel=several,
-    )
+    if isinstance(q, Predictions):
+        p = q
+    else:
+        p = Predictions(q=q)
+        if ids is None and q.ids is not None and not is_positions(q.ids):
+            ids = np.asarray(list(map(str, q.ids)))
+    changes: dict[str, Any] = {}
+    if y_true is not None:
+        y = changes["y_true"] = to_numpy(columns_by_class(y_true, p.names, "y_true"))
+        # a column of 0 and 1 for each class, of predictions that do not say what they are
+        changes["multilabel"] = p.multilabel or (p.q is None and y.ndim == 2)
+    if ids is not None:
+        changes["ids"] = to_numpy(ids)
+    p = replace(p, **changes)
     if not len(p):
         raise ValueError("there are no instances to report on")
     return p
@@ -247,8 +249,8 @@ def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None
     try:
         found = decompose(cases.distribution(), "log", events=events).sources(rng=0)
     except ValueError as error:
-        nothing = ("names", "means", "p", "label_p", "smallest_p")
-        return {"sentence": f"{error}.", **{key: [] for key in nothing}}
+        nothing = dict.fromkeys(("names", "means", "p", "label_p", "smallest_p"), ())
+        return {"sentence": f"{error}.", **nothing}
     return {
         "sentence": found.sentence,
         "names": found.names,
@@ -259,7 +261,7 @@ def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None
     }
 
 
-def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
+def _others(ood: Any, cases: Predictions) -> dict[str, Predictions]:
     if isinstance(ood, Distribution | Predictions):
         ood = {"out of distribution": ood}
     if ood is not None and not isinstance(ood, Mapping):
@@ -267,9 +269,10 @@ def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predict
             "`ood` must be a distribution, Predictions, or a mapping from names to these; got "
             f"{type(ood).__name__}"
         )
-    others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
-    for name, other in others.items():
-        cases.check_same_model(other, f"`ood` {name!r}")
+    others = {}
+    for name, q in (ood or {}).items():
+        others[str(name)] = _with_labels(q, None, None)
+        cases.check_same_model(others[str(name)], f"`ood` {str(name)!r}")
     return others
 
 
@@ -288,12 +291,14 @@ def _images(
             f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {images.shape}"
         )
     count = images.shape[0]
-    where = np.arange(count) if image_index is None else np.asarray(to_numpy(image_index))
-    if image_index is None and count != n:
-        raise ValueError(
-            f"there are {count} `images` for {n} instances; say which they belong to with "
-            "`image_index`"
-        )
+    if image_index is None:
+        if count != n:
+            raise ValueError(
+                f"there are {count} `images` for {n} instances; say which they belong to with "
+                "`image_index`"
+            )
+        image_index = np.arange(count)
+    where = np.asarray(to_numpy(image_index))
     whole = where.shape == (count,) and where.dtype.kind in "iu"
     if not whole or np.any(where < 0) or np.any(where >= n):
         raise ValueError(

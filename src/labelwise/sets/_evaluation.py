@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,10 @@ from .._resampling import check_confidence, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame, json_ready
 from .._validation.labels import as_labels
 from ._input import case_groups
-from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
 
 if TYPE_CHECKING:
-    from ._predictor import EventThreshold, SetPredictor
+    from ._predictor import SetPredictor
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,6 @@ class Coverage:
     """Mean number of classes in the sets."""
     guaranteed: bool
     """Whether the guarantee is about exactly these cases."""
-    expected: tuple[float, float] | None = None
-    """Where the coverage of so many new cases lies with the confidence of the interval, given the
-    number of calibration cases: the (beta-)binomial law of scores without ties. ``None`` where it
-    is not known, as for an event that shares a class with another.
-    """
     method: str = ""
     """How the interval was computed, and from how many groups."""
 
@@ -75,8 +69,6 @@ class SetEvaluation(Shown):
         """A data frame of pandas or polars with a row for all cases, each event and each class."""
         names = ("name", "n", "coverage", "low", "high", "size", "guaranteed", "method")
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        expected = [row.expected or (nan, nan) for row in self.rows]
-        columns["expected_low"], columns["expected_high"] = map(list, zip(*expected, strict=True))
         return frame(columns, library)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +79,7 @@ class SetEvaluation(Shown):
 
     def _summary(self) -> Summary:
         interval = f"{100 * self.confidence:g} % interval"
-        header = ("", f"{self.unit}s", "guaranteed", "coverage", interval, "expected", "mean size")
+        header = ("", f"{self.unit}s", "guaranteed", "coverage", interval, "mean size")
         title = (
             f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {percent(self.empty)} of "
             "them empty"
@@ -99,12 +91,9 @@ class SetEvaluation(Shown):
         guaranteed = number(self.target, 4) if row.guaranteed else ""
         cells = [row.name, f"{row.n:,}", guaranteed]
         if row.n == 0:
-            return [*cells, "", "", "", ""]
-        expected = ""
-        if row.expected is not None:
-            expected = f"{percent(row.expected[0])} to {percent(row.expected[1])}"
+            return [*cells, "", "", ""]
         interval = f"{percent(row.low)} to {percent(row.high)}"
-        return [*cells, percent(row.coverage), interval, expected, fixed(row.size, 2)]
+        return [*cells, percent(row.coverage), interval, fixed(row.size, 2)]
 
 
 def evaluate_sets(
@@ -122,19 +111,14 @@ def evaluate_sets(
     code = case_groups(groups, len(y))
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
     # All cases, those of each event with a guarantee, and those of each class.
-    events = {event.name: event for event in fitted.events}
-    where = {"all classes": np.ones(len(y), bool)}
-    where |= {name: np.isin(y, event.classes) for name, event in events.items()}
+    events = {event.name: np.isin(y, event.classes) for event in fitted.events}
+    where = {"all classes": np.ones(len(y), bool)} | events
     for k, name in enumerate(names):
         where.setdefault(name, y == k)
     rows = []
     for name, here in where.items():
         cases = covered[here], size[here], code[here]
-        row = _row(fitted, name, *cases, confidence, name in events)
-        if groups is None and name in events and row.n and _law_is_known(fitted, events[name]):
-            expected = _expected(events[name].n_cases, row.n, fitted, confidence)
-            row = replace(row, expected=expected)
-        rows.append(row)
+        rows.append(_row(fitted, name, *cases, confidence, name in events))
     return SetEvaluation(
         rows=tuple(rows),
         target=fitted.coverage,
@@ -191,23 +175,3 @@ def _row(
         guaranteed=guaranteed,
         method=share.method,
     )
-
-
-def _law_is_known(fitted: SetPredictor, event: EventThreshold) -> bool:
-    """Whether the threshold of the event is its own: a class of several events has the largest of
-    theirs.
-    """
-    shared = {k for other in fitted.events if other is not event for k in other.classes}
-    return fitted.order is None and shared.isdisjoint(event.classes)
-
-
-def _expected(
-    n_calibration: int, n: int, fitted: SetPredictor, confidence: float
-) -> tuple[float, float]:
-    """The central share of the beta-binomial law of the coverage of n new cases."""
-    from scipy.stats import betabinom
-
-    rank = conformal_rank(n_calibration, as_level(fitted.coverage))
-    tail = (1 - confidence) / 2
-    low, high = betabinom.ppf([tail, 1 - tail], n, rank, n_calibration + 1 - rank)
-    return float(low) / n, float(high) / n

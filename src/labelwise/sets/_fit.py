@@ -29,7 +29,6 @@ def fit_sets(
     guarantee: Any = "class",
     groups: Any = None,
     coverage_unit: str = "case",
-    shape: Events | None = None,
 ) -> SetPredictor:
     r"""Fit prediction sets that contain the true class with a guaranteed probability (split
     conformal prediction).
@@ -67,8 +66,6 @@ def fit_sets(
     coverage_unit : {"case", "group"}
         With ``groups``: a random case of a new group (every group counts the same), or all cases of
         a new group at once.
-    shape : Events, optional
-        ``lw.events.ordinal(...)``, for ordered classes: sets without gaps.
 
     Returns
     -------
@@ -118,7 +115,6 @@ def fit_sets(
         coverage=float(coverage),
         kind=kind,
         coverage_unit=None if code is None else coverage_unit,
-        order=order_of(shape, names),
     )
 
 
@@ -204,15 +200,3 @@ def check_enough(
         sentence += f" ({len(words)} have too few: {first_names(words)})"
     rare = [names[k] for event in events if event.name in few for k in event.classes]
     raise InputError(sentence, fix="pool", rare=rare[:3])
-
-
-def order_of(shape: Any, names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Positions of the classes from lowest to highest, from ``lw.events.ordinal``."""
-    if shape is None:
-        return None
-    if not isinstance(shape, Events) or shape.kind != "ordinal" or shape.given is not None:
-        raise TypeError(f"`shape` must be lw.events.ordinal(...); got {shape!r}")
-    k = len(names)
-    above_first, _ = shape.resolve(k, names)[0]
-    (first,) = {*range(k)} - {*above_first}
-    return (first, *map(int, above_first))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +50,6 @@ class SetPredictor(Shown):
     """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new
     group.
     """
-    order: tuple[int, ...] | None = None
-    """Of ordered classes: their positions from lowest to highest; sets then have no gaps."""
 
     @property
     def guarantee(self) -> str:
@@ -71,10 +68,8 @@ class SetPredictor(Shown):
         """
         p, names = one_class_each(q, "q")
         check_classes(p, names, self.class_names)
-        member = -p.reshape(-1, p.shape[-1]) <= self.thresholds
-        if self.order is not None:
-            member = without_gaps(member, self.order)
-        return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee)
+        member = -p <= self.thresholds
+        return PredictionSets(member, self.class_names, self.guarantee)
 
     def evaluate(
         self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95
@@ -125,18 +120,3 @@ class SetPredictor(Shown):
         if len(self.events) > SHOWN:
             title += f" (the first {SHOWN} of {len(self.events)})"
         return Summary(title, header, rows, self.guarantee)
-
-
-def without_gaps(member: np.ndarray, order: Sequence[int]) -> np.ndarray:
-    """Sets (N, K) with all classes between their lowest and their highest; ``order`` holds the
-    positions of the classes from lowest to highest.
-
-    The set only becomes larger, so that coverage can only grow; a higher level never removes a
-    class.
-    """
-    inside = member[:, order]
-    from_lowest = np.logical_or.accumulate(inside, axis=-1)
-    to_highest = np.logical_or.accumulate(inside[:, ::-1], axis=-1)[:, ::-1]
-    filled = np.empty_like(member)
-    filled[:, order] = from_lowest & to_highest
-    return filled

@@ -16,7 +16,7 @@ from ._predictor import EventThreshold, SetPredictor
 from ._quantiles import as_level
 from .labels import LabelThresholds
 
-SETS, LABELS = "labelwise sets 4", "labelwise label thresholds 4"
+SETS, LABELS = "labelwise sets 5", "labelwise label thresholds 4"
 
 
 def save_fitted(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -14,6 +14,7 @@ from .._tables import counted
 Factors = Mapping[str, tuple[str, ...]]
 """For each factor the level of each member."""
 INTERACTION, REPLICATES = "interaction", "replicates"
+MAX_FACTORS = 2
 WEIGHT_TOLERANCE = 1e-6
 
 
@@ -87,6 +88,11 @@ class Design:
 
 def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
     """The design, and whether cells had to be given equal weights."""
+    if len(factors) > MAX_FACTORS:
+        raise ValueError(
+            f"`sources` compares one or two factors; got {len(factors)} ({', '.join(factors)}). "
+            "Leave out the others: members that differ only in these are then replicates"
+        )
     levels, codes = [], []
     for name, given in factors.items():
         names = list(dict.fromkeys(given))
@@ -111,28 +117,10 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
         )
     # With weights that are not the products of the levels' weights, main effects overlap and do not
     # add up.
-    products = np.ones(())
-    for axis in range(cells.ndim):
-        others = tuple({*range(cells.ndim)} - {axis})
-        products = products * cells.sum(axis=others, keepdims=True)
-    overlap = bool(np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max())
+    overlap = False
+    if cells.ndim == 2:
+        products = np.outer(cells.sum(axis=1), cells.sum(axis=0))
+        overlap = bool(np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max())
     if overlap:
         weights = weights / cells[tuple(codes)] / cells.size
     return Design(tuple(levels), np.array(codes), weights), overlap
-
-
-def project(means: np.ndarray, centered: Sequence[int], kept: Sequence[int] = ()) -> np.ndarray:
-    """The means of cells (*sizes, N, K) less their mean over each of the factors ``centered``, and
-    averaged over all factors but these and those ``kept``; averaged axes have length 1.
-    """
-    for factor in range(means.ndim - 2):
-        if factor not in centered and factor not in kept:
-            means = means.mean(axis=factor, keepdims=True)
-    for factor in centered:
-        means = means - means.mean(axis=factor, keepdims=True)
-    return means
-
-
-def degrees_of_freedom(sizes: Sequence[int], term: Sequence[int]) -> int:
-    """Of the effect of the factors ``term``: the product of their numbers of levels less 1."""
-    return prod(sizes[factor] - 1 for factor in term)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._validation.arguments import as_rng, check_positive
 from ..losses import LogLoss, Loss, SquaredLoss
-from .components import Components, estimate_components
+from .components import variance_components
 from .design import INTERACTION, REPLICATES, Design, Factors, make_design
 from .permutation import PermutationTest, permute_levels, permute_members
 from .result import Sources
@@ -57,25 +57,23 @@ def find_sources(
     deviation = law.deviation.reshape(len(law.t), -1, k)
     means = design.cell_means(deviation)
     if n_factors > 1:
-        tests = [permute_levels(means, i, n_permutations, rng) for i in range(n_factors)]
+        tests = [
+            permute_levels(means, n_permutations, rng),
+            permute_levels(means.swapaxes(0, 1), n_permutations, rng),
+        ]
     elif replicated:
         tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
     else:  # nothing to compare with
         tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
+    variance = np.full((1, k), np.nan)
     if n_factors > 1 or replicated:
-        components = estimate_components(design, deviation)
-    else:
-        components = Components(
-            np.full((1, k), np.nan), np.full(1, np.nan), np.full((1, 2), np.nan)
-        )
+        variance = variance_components(design, deviation)
     p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
     return Sources(
         names=tuple(names),
         values=_contributions(law, design, loss, replicated),
         class_names=class_names,
-        variance=components.variance,
-        estimates=components.estimates,
-        intervals=components.intervals,
+        variance=variance,
         p_values=p_values,
         label_p_values=label_p_values,
         smallest_p=smallest_p,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
 import numpy as np
-
-from .design import degrees_of_freedom, project
 
 
 class PermutationTest(NamedTuple):
@@ -20,66 +17,29 @@ class PermutationTest(NamedTuple):
     smallest: float
 
 
-class Interaction(NamedTuple):
-    """The mean square of an interaction, for permutations and labels (P, K + 1)."""
-
-    square: np.ndarray
-    df: int
-    order: int
-    """The number of other factors."""
-
-
 def permute_levels(
-    means: np.ndarray, factor: int, n_permutations: int, rng: np.random.Generator
+    means: np.ndarray, n_permutations: int, rng: np.random.Generator
 ) -> PermutationTest:
-    """The main effect of one of several factors, from the cells' means (*sizes, N, K).
+    """The main effect of the first of two factors, from the cells' means (n, blocks, N, K).
 
-    For each other factor B, the factor's levels are permuted within each level of B, together with
-    all cells that they have there. Without a main effect that changes nothing if all of the
-    factor's interactions include B, so the largest p-value over B is exact if it interacts with one
-    factor only. The statistic is unbiased and studentized for any interactions, so that the test is
-    approximate, not wrong, if it interacts with several.
+    The levels of the first factor are permuted within each level of the second, a block, together
+    with all cells that they have there. Without a main effect that changes nothing, so the test is
+    exact.
     """
-    tests = []
-    for other in range(means.ndim - 2):
-        if other != factor:
-            tests.append(_test_within(means, factor, other, n_permutations, rng))
-    p, label_p, smallest = zip(*tests, strict=True)
-    return PermutationTest(max(p), np.max(label_p, axis=0), max(smallest))
-
-
-def _test_within(
-    means: np.ndarray, factor: int, other: int, n_permutations: int, rng: np.random.Generator
-) -> PermutationTest:
-    """Permute the levels of ``factor`` within each level of ``other``, a block."""
-    sizes = means.shape[:-2]
-    n, blocks = sizes[factor], sizes[other]
+    n, blocks, n_instances, k = means.shape
     orders = _orders(n, blocks, n_permutations, rng)
-    rest = sorted({*range(len(sizes))} - {factor, other})
-    main, interactions = np.empty(0), []
-    for order in range(len(rest) + 1):
-        for term in combinations(rest, order):
-            effect = project(means, centered=(factor, *term), kept=(other,))
-            # Each effect stands for as many cells as were averaged, and instances are averaged.
-            weight = means.size / effect.size / means.shape[-2]
-            effect = np.moveaxis(effect, (factor, other), (0, 1))
-            products = weight * _products(effect.reshape(n * blocks, -1, means.shape[-1]))
-            products = products.reshape(n, blocks, n, blocks, -1)
-            # Cells of the same level in two blocks: only their products change.
-            within = np.einsum("ibibk->k", products)
-            across = 0.0
-            for b, c in combinations(range(blocks), 2):
-                across = across + products[orders[:, b], b, orders[:, c], c].sum(axis=1)
-            between = np.maximum((within + 2 * across) / blocks, 0)
-            df = degrees_of_freedom(sizes, (factor, *term))
-            if term:
-                interactions.append(Interaction(between / df, df, order))
-            else:
-                main = between / df
-            df *= blocks - 1
-            with_other = np.maximum(within - between, 0) / df
-            interactions.append(Interaction(with_other, df, order + 1))
-    return _p_values(_studentized(main, n - 1, interactions), 1 / len(orders))
+    effect = means - means.mean(axis=0)
+    products = _products(effect.reshape(n * blocks, n_instances, k)) / n_instances
+    products = products.reshape(n, blocks, n, blocks, -1)
+    # Cells of the same level in two blocks: only their products change.
+    within = np.einsum("ibibk->k", products)
+    across = 0.0
+    for b, c in combinations(range(blocks), 2):
+        across = across + products[orders[:, b], b, orders[:, c], c].sum(axis=1)
+    between = np.maximum((within + 2 * across) / blocks, 0)
+    df = (n - 1) * (blocks - 1)
+    interaction = np.maximum(within - between, 0) / df
+    return _p_values(_studentized(between / (n - 1), n - 1, interaction, df), 1 / len(orders))
 
 
 def _products(x: np.ndarray) -> np.ndarray:
@@ -115,13 +75,13 @@ def permute_members(
     inside = assignments[:, None, :] == np.arange(n)[:, None]
     inside = inside / np.sqrt(counts)[:, None]  # (P, n, M)
     between = np.einsum("pau,uvk,pav->pk", inside, products, inside, optimize=True)
-    total = np.einsum("uuk->k", products)
-    noise = Interaction(np.maximum(total - between, 0) / (m - n), m - n, 1)
+    noise = np.maximum(np.einsum("uuk->k", products) - between, 0) / (m - n)
     # Levels with equally many members can change places.
     same = prod(factorial(x) for x in np.bincount(counts).tolist())
     groupings = _n_assignments(counts) // same
     return _p_values(
-        _studentized(between / (n - 1), n - 1, [noise]), max(1 / groupings, 1 / len(assignments))
+        _studentized(between / (n - 1), n - 1, noise, m - n),
+        max(1 / groupings, 1 / len(assignments)),
     )
 
 
@@ -148,19 +108,15 @@ def _assignments(codes: np.ndarray, n_permutations: int, rng: np.random.Generato
     return np.stack([codes, *others])
 
 
-def _studentized(main: np.ndarray, df: int, interactions: Sequence[Interaction]) -> np.ndarray:
+def _studentized(main: np.ndarray, df: int, noise: np.ndarray, noise_df: int) -> np.ndarray:
     """A main effect in standard errors, put into −1 to 1; for permutations and labels (P, K + 1).
 
-    Its mean square is compared with what the interactions of the factor make it on average. The
-    variances are those of normal effects, but for a common scale.
+    Its mean square is compared with that of the interaction (or of the members of a level), which
+    is what it is on average without an effect. The variances are those of normal effects, but for
+    a common scale.
     """
-    expected, noise = np.zeros_like(main), np.zeros_like(main)
-    for x in interactions:
-        expected += (-1) ** (x.order + 1) * x.square
-        noise += x.square**2 / x.df
-    effect = main - expected
-    variance = np.maximum(expected, 0) ** 2 / df + noise
-    scale = np.sqrt(variance + effect**2)
+    effect = main - noise
+    scale = np.sqrt(noise**2 / df + noise**2 / noise_df + effect**2)
     # A label on which all members agree has no effect.
     return np.asarray(np.where(scale > 0, effect / np.where(scale > 0, scale, 1), -1))
 

@@ -20,7 +20,7 @@ class Sources(Shown):
     """Epistemic uncertainty by source, returned by ``u.sources()``."""
 
     names: tuple[str, ...]
-    """The factors, then ``interaction`` (two factors or more) and ``replicates`` (several members
+    """The factors, then ``interaction`` (two factors) and ``replicates`` (several members
     in a cell).
     """
     values: np.ndarray
@@ -32,12 +32,6 @@ class Sources(Shown):
     """(S, K): variance components of the probabilities, averaged over the instances and corrected
     for noise; values below 0 are noise. NaN where the design cannot separate them.
     """
-    estimates: np.ndarray
-    """(S,): the sources' shares of the variance of all labels, corrected for noise: what to expect
-    of further levels like these.
-    """
-    intervals: np.ndarray
-    """(F, 2): 95 % intervals of the factors' `estimates`, for normally distributed effects."""
     p_values: np.ndarray
     """(F,): permutation test that a factor has no main effect; NaN if there is nothing to compare
     with.
@@ -58,6 +52,13 @@ class Sources(Shown):
     @property
     def factors(self) -> tuple[str, ...]:
         return self.names[: len(self.p_values)]
+
+    @property
+    def estimates(self) -> np.ndarray:
+        """(S,): the sources' shares of the variance of all labels, corrected for noise: what to
+        expect of further levels like these.
+        """
+        return shares_of(np.maximum(self.variance.sum(axis=1), 0))
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -100,27 +101,20 @@ class Sources(Shown):
 
     def _summary(self) -> Summary:
         whole = self.means.sum(axis=1)
-        shares = shares_of(whole)
+        shares, corrected = shares_of(whole), self.estimates
         rows = []
         for i, name in enumerate(self.names):
-            row = [name, float(whole[i]), percent(shares[i], 0), percent(self.estimates[i], 0)]
-            tested = [MISSING] * 3
+            row = [name, float(whole[i]), percent(shares[i], 0), percent(corrected[i], 0)]
+            tested = [MISSING] * 2
             if i < len(self.factors):
-                smallest = number(self.smallest_p[i], 2)
-                tested = [self._interval(i), fixed(self.p_values[i], 3), smallest]
+                tested = [fixed(self.p_values[i], 3), number(self.smallest_p[i], 2)]
             rows.append([*row, *tested])
         title = (
             f"Sources of epistemic uncertainty: {counted(len(self.class_names), 'label')} "
             f"({first_names(self.class_names)})"
         )
-        header = ("source", "mean", "share", "corrected", "95 % interval", "p", "smallest p")
+        header = ("source", "mean", "share", "corrected", "p", "smallest p")
         return Summary(title, header, rows[:SHOWN], "\n  ".join(self._sentences()))
-
-    def _interval(self, i: int) -> str:
-        low, high = self.intervals[i]
-        if np.isnan(low):
-            return MISSING
-        return f"{percent(low, 0)} to {percent(high, 0)}"
 
     @property
     def sentence(self) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from labelwise import Ensemble
-from labelwise.evaluation import RejectionCurve, rejection_curve
+from labelwise.evaluation import rejection_curve
 from labelwise.io import Predictions
+from labelwise.typing import RejectionCurve
 
 from ..statistics import mean_over_runs
 from ..text import PARTS

@@ -125,15 +125,23 @@ def draw(
     found: dict[TestImages, Scores], inside: TestImages, outside: list[TestImages], path: Path
 ) -> None:
     """ROC curves of the epistemic uncertainty in the first run, a panel for each set."""
-    from labelwise.plots import plot_roc
+    from sklearn.metrics import roc_curve
 
-    from ..plotting import panels
+    from ..plotting import line, panels
 
     figure, axes = panels(len(outside), width=4.2, height=4)
     for ax, images in zip(axes, outside, strict=True):
-        plot_roc(
-            {m: (found[inside][m, "epistemic"], found[images][m, "epistemic"]) for m in MEASURES},
-            ax=ax,
-        )
+        values = aurocs(found[inside], found[images])
+        for i, measure in enumerate(MEASURES):
+            low, high = found[inside][measure, "epistemic"], found[images][measure, "epistemic"]
+            truth = np.repeat([0, 1], [len(low), len(high)])
+            false, true, _ = roc_curve(truth, np.concatenate([low, high]))
+            label = f"{measure} ({values[measure, 'epistemic']:.3f})"
+            ax.plot(false, true, label=label, **line(i))
+        ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+        ax.set_xlabel("false positive rate")
+        ax.set_ylabel("true positive rate")
+        ax.set_aspect("equal")
+        ax.legend(title="AUROC", frameon=False, fontsize=9)
         ax.set_title(f"{inside.data} against {images.data}", fontsize=10)
     save_figure(figure, path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.evaluation import Estimate
+from labelwise.typing import Estimate
 
 from ..statistics import mean_over_runs
 from ..text import plain

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from PIL import Image
 
-from labelwise import Uncertainty
 from labelwise.plots import plot_labels
+from labelwise.typing import Uncertainty
 
 from ..plotting import pyplot, tidy
 from ..validation import to_numpy

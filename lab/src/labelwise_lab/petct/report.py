@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from labelwise.decisions import Costs
-from labelwise.evaluation import Estimate
 from labelwise.report import write_report as write_page
+from labelwise.typing import Estimate
 
 from ..files import replacing, write_file
 from ..plotting import pyplot

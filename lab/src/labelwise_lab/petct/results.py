@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import Uncertainty, decompose
-from labelwise.evaluation import Estimate, clustered_mean, detection_scores
+from labelwise import decompose
+from labelwise.evaluation import clustered_mean, detection_scores
 from labelwise.io import Predictions, load_predictions
+from labelwise.typing import Estimate, Uncertainty
 
 from ..text import PARTS, plain
 from ..validation import to_numpy

@@ -10,15 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import Distribution, Ensemble, Uncertainty, decompose
-from labelwise.calibration import (
-    VoteCalibration,
-    check_votes,
-    fit_vote_calibration,
-    score_votes,
-    vote_reliability,
-)
-from labelwise.evaluation import Estimate
+from labelwise import Distribution, Ensemble, decompose
+from labelwise.calibration import check_votes, fit_vote_calibration, score_votes, vote_reliability
+from labelwise.typing import Estimate, Uncertainty, VoteCalibration
 
 from ..statistics import group_codes, t_quantile
 from ..text import PARTS, plain

@@ -10,14 +10,15 @@ from typing import Any, cast
 import numpy as np
 
 from labelwise import Ensemble, MultiLabelEnsemble, decompose
-from labelwise.calibration import Calibration, fit_calibration
-from labelwise.evaluation import Estimate, brier_score, detection_scores, log_loss
+from labelwise.calibration import fit_calibration
+from labelwise.evaluation import brier_score, detection_scores, log_loss
+from labelwise.typing import Calibration, Estimate
 
 from ..statistics import group_codes
 from ..validation import as_rng, to_numpy
 
 Members = Ensemble | MultiLabelEnsemble
-METHODS = ("temperature", "platt", "beta", "isotonic")
+METHODS = ("temperature", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)

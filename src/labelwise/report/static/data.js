@@ -81,7 +81,7 @@
  * @property {string} unit
  * @property {string} guarantee
  * @property {string} note of intervals over groups
- * @property {{name: string, n: number, coverage: number | null, low: number | null, high: number | null, size: number | null, guaranteed: boolean, expected: [number, number] | null}[]} rows
+ * @property {{name: string, n: number, coverage: number | null, low: number | null, high: number | null, size: number | null, guaranteed: boolean}[]} rows
  * @property {number[]} size_counts cases by set size
  */
 /**

@@ -216,8 +216,8 @@ function tallyCalls(s, calls) {
 }
 
 /**
- * For each class how many fewer of its cases are missed, and the 95 % interval of Bonett and Price for paired shares; see `fewer_missed` of
- * the library. @param {Sample} s @param {(i: number, e: number) => number} before @param {(i: number, e: number) => number} after
+ * For each class how many fewer of its cases are missed, and the 95 % interval of Bonett and Price for paired shares.
+ * @param {Sample} s @param {(i: number, e: number) => number} before @param {(i: number, e: number) => number} after
  */
 function fewerMissed(s, before, after) {
   return Array.from({ length: s.k }, (_, e) => {

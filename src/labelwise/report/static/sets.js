@@ -15,7 +15,6 @@ function startSets(data) {
     { title: "Guaranteed", number: true, cell: (i) => (rows[i].guaranteed ? percent(sets.target) : "") },
     { title: "Coverage", number: true, cell: (i) => { const x = rows[i].coverage; return x === null ? "" : shown("set-coverage", x, percent(x)); } },
     { title: "95 % interval", number: true, cell: (i) => range(rows[i].low, rows[i].high) },
-    { title: "Expected", number: true, cell: (i) => { const x = rows[i].expected; return x === null ? "" : range(x[0], x[1]); } },
     { title: "Mean size", number: true, cell: (i) => { const x = rows[i].size; return x === null ? "" : fixed(x, 2); } },
   ], rows.map((_, i) => i), null);
   const sizes = counts.map((_, i) => i).filter((i) => counts[i] > 0);
