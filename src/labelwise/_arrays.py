@@ -122,7 +122,10 @@ def like(values: Any, x: Array) -> Array:
     if is_torch_array(x):
         return xp.asarray(np.array(values), dtype=x.dtype, device=device(x))
     if is_jax_array(x):
-        return xp.asarray(values, dtype=x.dtype)
+        import jax
+
+        with jax.ensure_compile_time_eval():  # constants, such as weights, stay known under jit
+            return xp.asarray(values, dtype=x.dtype)
     return xp.asarray(values, dtype=x.dtype, device=device(x))
 
 

@@ -71,12 +71,18 @@ def test_derivatives_equal_the_definition(loss: str, values: str, dtype: Any) ->
 
 @pytest.mark.parametrize("loss", SLOPES)
 def test_derivatives_are_finite_and_vanish_where_members_agree(loss: str) -> None:
+    """Also of many members, and under weights that are themselves traced."""
+
+    def slopes(p: Any, weights: Any = None) -> Any:
+        found = jax.jit(jax.grad(lambda p, w: parts(p, loss, w)[2].sum()))(p, weights)
+        assert np.all(np.isfinite(found))
+        return np.asarray(found)
+
     for values in RANGES:
-        slopes = jax.grad(lambda p: parts(p, loss)[2].sum())(
-            jax.numpy.asarray(predictions(values, np.float32))
-        )
-        assert np.all(np.isfinite(slopes))
-        assert np.all(np.asarray(slopes)[:, 0] == 0)
+        p = jax.numpy.asarray(predictions(values, np.float32))
+        assert np.all(slopes(p)[:, 0] == 0)
+        assert np.all(slopes(p, WEIGHTS["members"])[:, 0] == 0)
+        assert np.all(slopes(jax.numpy.tile(p, (20, 1, 1)))[:, 0] == 0)
 
 
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical"])

@@ -108,9 +108,7 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     one = xp.ones_like(p)
     inside = xp.where(near, one, _inside(p, half_eps if upper else tiny))
     middle = xp.where(near, one, _inside(m, tiny))
-    # the other way round it may overflow
-    log_ratio = xp.log(ratio(xp.minimum(inside, middle), xp.maximum(inside, middle)))
-    far = p * xp.where(inside < middle, log_ratio, -log_ratio) + _edge(p) - d
+    far = p * (xp.log(inside) - xp.log(middle)) + _edge(p) - d
     return xp.where(near, close, xp.where(far > 0, far, xp.zeros_like(far)))
 
 
