@@ -31,9 +31,10 @@ def probs(
 ) -> np.ndarray:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(k, 0.2), (m, n))
-    p[:, 0] = np.eye(k)[0]  # sure and agreed
     p[:, 1] = p[:1, 1]  # agreed
-    p[:2, 2] = np.eye(k)[:2][:m]  # sure of different things
+    p[:, 0] = p[:2, 2] = 0
+    p[:, 0, 0] = 1  # sure and agreed
+    p[0, 2, 0] = p[1:2, 2, 1] = 1  # sure of different things
     return p.astype(dtype)
 
 
