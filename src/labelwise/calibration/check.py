@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from .._resampling import Estimate, check_replicates
 from .._tables import counted
 from .._validation.arguments import Check
 from ..evaluation._excess import mean_excess
-from ..evaluation._forecasts import forecasts
 from .errors import BinnedErrors
 
 BINNINGS = (1, 3, 10)
@@ -202,28 +202,30 @@ def check_calibration(
         confidence,
         rng,
     )
-    tested = np.r_[
-        0, 2 + errors.k : 2 + 2 * errors.k
-    ]  # the top label, and each class relative to its expected cases
+    # The error of the top label as it is, those of the classes relative to their expected cases.
+    expected_share = errors.p.mean(axis=0)
+    unit = np.where(expected_share > 0, expected_share, np.nan)
+    if errors.exclusive:
+        unit = np.append(1.0, unit)
     low = _simultaneous_lower_bounds(
-        errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence
+        errors.value / unit, [errors.noise / unit, errors.null / unit], confidence
     ).max(axis=0)
-    finest = errors.value[-1, 0]
-    classes = {
-        name: float(x)
-        for name, x in zip(errors.class_names, low[1:], strict=True)
-        if x > CLASS_FACTOR * tolerance
-    }
-    ok = not low[0] > tolerance and not classes
-    p, outcomes, _, exclusive = forecasts(q, y_true)
-    right, expected = accuracy_and_confidence(p, outcomes, exclusive)
+    ece, at_least = nan, 0.0
+    if errors.exclusive:
+        ece, at_least = float(errors.value[-1, 0]), float(low[0])
+        low = low[1:]
+    classes = {}
+    for name, misplaced in zip(errors.class_names, low.tolist(), strict=True):
+        if misplaced > CLASS_FACTOR * tolerance:
+            classes[name] = misplaced
+    right, expected = accuracy_and_confidence(errors.p, errors.outcomes, errors.exclusive)
     return CalibrationCheck(
-        bool(ok),
-        mean_overconfidence(right, expected, groups, confidence),
+        not at_least > tolerance and not classes,
+        mean_overconfidence(right, expected, errors.groups, confidence),
         float(right.mean()),
         float(expected.mean()),
-        float(finest),
-        float(low[0]),
+        ece,
+        at_least,
         classes,
         tolerance,
         errors.n,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import columns_by_class, same_rows
 from .._resampling import Estimate, t_interval_with_extremes
 from .._validation.labels import as_numpy
 from ..distributions import Distribution
@@ -74,7 +75,8 @@ def score_votes(
     array([0.056, 0.056])
     """  # noqa: E501
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
-    c = as_numpy(claims, "claims").astype(float)
+    (claims,) = same_rows(q, claims=claims)
+    c = as_numpy(columns_by_class(claims, read.class_names, "claims"), "claims").astype(float)
     if c.shape != (len(read.keep), len(read.class_names)):
         raise ValueError(
             "`claims` must have one value per case and label, shape "

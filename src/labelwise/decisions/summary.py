@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._format import number
+from .._frames import same_rows
 from .._resampling import Estimate, check_confidence
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
@@ -128,6 +129,7 @@ def summarize_decisions(
             f"`decisions` must be about cases on one axis; got shape {mean.shape[:-1]}"
         )
     truth = true_outcomes(plan, y_true).astype(np.int64)
+    (groups,) = same_rows(plan.distribution, groups=groups)
     n, k = mean.shape
     likely = mean.argmax(axis=-1)
     if plan.task == "per_label":

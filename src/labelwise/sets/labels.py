@@ -88,7 +88,7 @@ class LabelThresholds(Shown):
             nothing was missed, they are exact for as many independent groups.
         """
         check_confidence(confidence)
-        (y_true,) = same_rows(q, y_true=y_true)
+        y_true, groups = same_rows(q, y_true=y_true, groups=groups)
         answers = self.predict(q).answer
         present = outcomes_by_class(y_true, self.class_names, answers.shape[:-1])
         answer = answers.reshape(present.shape)
