@@ -75,10 +75,18 @@ def test_many_instances_stored_predictions_and_single_members() -> None:
     ]
 
 
+def test_true_classes_are_matched_by_their_index(optional) -> None:
+    """All members have the same wrong order of classes, which only the true classes tell."""
+    pandas = optional("pandas")
+    probs, y = members(3, 200)
+    names = [f"case{i}" for i in range(200)]
+    q = lw.Ensemble([pandas.DataFrame(p[:, [1, 0, 2, 3]], index=names) for p in probs])
+    labels = pandas.Series(y, index=names)[::-1]
+    assert found(lw.check_ensemble(q, labels)) == [("permuted classes", (i,)) for i in range(3)]
+
+
 def test_refusals() -> None:
     with pytest.raises(TypeError, match="an ensemble with members; Dirichlet has none"):
         lw.check_ensemble(lw.Dirichlet(np.ones((3, 2))))
     with pytest.raises(ValueError, match="floating array"):
         lw.check_ensemble(np.ones((3, 2)))
-    with pytest.raises(ValueError, match="`y_true` must say 0 or 1 for each label"):
-        lw.check_ensemble(lw.MultiLabelEnsemble(np.full((2, 3, 4), 0.5)), [0, 1, 2])

@@ -20,7 +20,7 @@ CLASS_FACTOR = 10
 """How much more of a class's expected cases may be misplaced than of the top label's."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCheck(Check):
     """How far probabilities are off, and whether that exceeds the tolerances; returned by
     `check_calibration`.

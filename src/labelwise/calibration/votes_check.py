@@ -21,7 +21,7 @@ MIN_DISAGREEMENTS = 20
 """Disagreements, claimed or observed, that a cell needs to be tested."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VoteCheck(Check):
     """Whether claims of aleatoric uncertainty are compatible with votes, returned by
     `check_votes`.

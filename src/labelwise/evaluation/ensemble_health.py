@@ -13,9 +13,10 @@ import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
 from .._format import fixed, number
-from .._tables import SHOWN, Shown, Summary, counted
+from .._frames import same_rows
+from .._tables import counted
 from .._validation.arguments import Check
-from .._validation.labels import as_labels
+from .._validation.labels import outcomes_by_class
 from ..distributions import Distribution
 from ..io import Predictions
 from .member_faults import (
@@ -42,7 +43,7 @@ FOLDS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EnsembleCheck(Check, Shown):
+class EnsembleCheck(Check):
     """What `check_ensemble` found."""
 
     n_members: int
@@ -73,16 +74,6 @@ class EnsembleCheck(Check, Shown):
             )
         return " ".join(sentences)
 
-    def _summary(self) -> Summary:
-        members = counted(self.n_members, "member")
-        if not self.findings:
-            return Summary(f"{members}: no faults found", (), [], str(self))
-        rows = []
-        for x in self.findings[:SHOWN]:
-            rows.append((x.fault, ", ".join(map(str, x.members)), x.sentence))
-        title = f"{members}: {counted(len(self.findings), 'fault')}"
-        return Summary(title, ("fault", "members", "what"), rows, "")
-
 
 def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     """Look for faulty members: copies, constants, other scales, rows or classes in another order.
@@ -107,9 +98,11 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     --------
     >>> probs = np.random.default_rng(0).dirichlet([1, 1, 1], size=(4, 100))
     >>> probs[2] = probs[0]
-    >>> print(check_ensemble(lw.Ensemble(probs)))
-    Members 0 and 2 are identical. Effective number of members: 2.9 on average, lowest for '1' (2.9).
-    """  # noqa: E501
+    >>> check = check_ensemble(lw.Ensemble(probs))
+    >>> check.findings[0].sentence, check.effective_members.round(1)
+    ('Members 0 and 2 are identical', array([2.9, 2.9, 2.9]))
+    """
+    (y_true,) = same_rows(q, y_true=y_true)
     if isinstance(q, Predictions):
         # Files are not read whole.
         rows = _evenly_spaced(len(q), q.n_members or 1, q.n_classes)
@@ -182,7 +175,7 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     chosen = _evenly_spaced(probs.shape[1], m, k)
     truth = None
     if y_true is not None:
-        truth = _outcomes(y_true, class_names, tuple(batch), exclusive)[chosen]
+        truth = outcomes_by_class(y_true, class_names, tuple(batch))[chosen].astype(float)
     numbers = tuple(range(m))
     probs = probs[:, chosen].astype(float)
     return Members(probs, numbers, class_names, truth, exclusive), findings
@@ -192,21 +185,6 @@ def _evenly_spaced(n: int, m: int, k: int) -> np.ndarray:
     """Evenly spaced positions of some of n instances, for m members and k classes."""
     most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
     return np.linspace(0, n - 1, min(n, most)).astype(int)
-
-
-def _outcomes(
-    y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bool
-) -> np.ndarray:
-    """(N, K): 1 for the true labels."""
-    k = len(names)
-    if exclusive:
-        return np.asarray(np.eye(k)[as_labels(y, "y_true", names, batch)])
-    given = np.asarray(to_numpy(y))
-    if given.shape != (*batch, k):
-        raise ValueError(
-            f"`y_true` must say 0 or 1 for each label, shape {(*batch, k)}; got shape {given.shape}"
-        )
-    return given.reshape(-1, k).astype(float)
 
 
 def _scale_fault(x: np.ndarray) -> tuple[str, str]:
