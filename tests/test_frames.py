@@ -209,17 +209,9 @@ def test_mean_probabilities_in_a_frame_are_read_by_name() -> None:
     )
 
 
-def test_prevalences_by_name() -> None:
+def test_weights_by_name() -> None:
     pandas = optional("pandas")
-    q = lw.Ensemble(PROBS, class_names=NAMES)
-    expected = lw.decisions.acquire(q, budget=1, prevalence=[0.5, 0.3, 0.2]).need
-    for shares in (
-        {"fox": 0.2, "cat": 0.5, "dog": 0.3},
-        pandas.Series({"fox": 0.2, "cat": 0.5, "dog": 0.3}),
-    ):
-        need = lw.decisions.acquire(q, budget=1, prevalence=shares).need
-        np.testing.assert_array_equal(need, expected)
-    u = lw.decompose(q)
+    u = lw.decompose(lw.Ensemble(PROBS, class_names=NAMES))
     np.testing.assert_array_equal(
         u.sum(pandas.Series({"fox": 3, "cat": 1, "dog": 2})).total, u.sum([1, 2, 3]).total
     )

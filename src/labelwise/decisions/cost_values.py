@@ -1,4 +1,4 @@
-"""Costs as users write them (numbers, sequences, mappings from class names), validated and in one
+"""Costs as users write them (numbers, mappings from class names, matrices), validated and in one
 order.
 """
 
@@ -15,7 +15,7 @@ from .._errors import suggest
 from .._frames import library_of_frame, named_axes
 from .._validation.labels import check_names
 
-CostValues: TypeAlias = float | np.ndarray | Mapping[str, float]
+CostValues: TypeAlias = float | Mapping[str, float]
 
 
 def as_mapping(value: Any, name: str) -> Any:
@@ -76,32 +76,20 @@ def check_number(value: Any, where: str) -> float:
 
 
 def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
-    """Costs as one number, or as a mapping from class names; as one per class if there are no
-    names.
-    """
+    """Costs as one number, or as a mapping from class names."""
     value = as_mapping(value, "costs")
-    if isinstance(value, Mapping):
-        for key in value:
-            if known is not None and str(key) not in known:
-                raise ValueError(
-                    f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}"
-                )
-        return {
-            str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()
-        }
-    if isinstance(value, str) or np.ndim(value) == 0:
+    if not isinstance(value, Mapping):
+        if np.ndim(value):
+            raise TypeError(
+                f"`{name}` must be a number or a mapping from class names; got {value!r}"
+            )
         return check_number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
-    if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
-        expected = "one number per class"
-        if known is not None:
-            expected = f"one for each of the {len(known)} classes"
-        raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
-    numbers = []
-    for i, cost in enumerate(np.asarray(value).tolist()):
-        numbers.append(check_number(cost, f"`{name}` of class {i}"))
-    if known is None:
-        return np.asarray(numbers)
-    return dict(zip(known, numbers, strict=True))
+    numbers = {}
+    for key, cost in value.items():
+        if known is not None and str(key) not in known:
+            raise ValueError(f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}")
+        numbers[str(key)] = check_number(cost, f"`{name}` of {str(key)!r}")
+    return numbers
 
 
 def check_complete(name: str, named: Mapping[str, float], known: Sequence[str]) -> None:
@@ -115,19 +103,15 @@ def check_complete(name: str, named: Mapping[str, float], known: Sequence[str]) 
 
 def per_class(name: str, costs: Any, class_names: Sequence[str], default: float | None) -> Any:
     """A cost for each class; ``default`` for those that a mapping does not name."""
-    if isinstance(costs, Mapping):
-        for key in costs:
-            if key not in class_names:
-                raise ValueError(
-                    f"`{name}` names {key!r}, which is not a class of the "
-                    f"prediction{suggest(key, class_names)}"
-                )
-        return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
-    if isinstance(costs, np.ndarray) and len(costs) != len(class_names):
-        raise ValueError(
-            f"`{name}` is given for {len(costs)} classes; the prediction has K = {len(class_names)}"
-        )
-    return np.full(len(class_names), costs)
+    if not isinstance(costs, Mapping):
+        return np.full(len(class_names), costs)
+    for key in costs:
+        if key not in class_names:
+            raise ValueError(
+                f"`{name}` names {key!r}, which is not a class of the "
+                f"prediction{suggest(key, class_names)}"
+            )
+    return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
 
 
 def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:

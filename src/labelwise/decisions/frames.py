@@ -63,15 +63,13 @@ def csv_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
     """`plan_columns` with the reason of each decision in one sentence; for choosing one class also
     with the probability ``p_…`` of each class.
     """
-    names, n = plan.class_names, len(plan.mean)
+    names, cases = plan.class_names, range(len(plan.mean))
     if plan.task == "per_label":
         columns = {"id": np.repeat(ids, len(names)), **plan_columns(plan, y_true)}
-        reasons = []
-        for i in range(n):
-            reasons += [plan.explain(i, label=name) for name in names]
-        return {**columns, "reason": reasons}
+        columns["reason"] = [plan.explain(i, label=name) for i in cases for name in names]
+        return columns
     columns = {"id": ids, **plan_columns(plan, y_true)}
-    columns["reason"] = list(map(plan.explain, range(n)))
-    for name, of_class in zip(names, to_numpy(plan.mean).astype(float).T, strict=True):
-        columns[f"p_{name}"] = of_class
+    columns["reason"] = list(map(plan.explain, cases))
+    for k, name in enumerate(names):
+        columns[f"p_{name}"] = to_numpy(plan.mean)[:, k].astype(float)
     return columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,13 @@ import numpy as np
 from .._arrays import to_numpy
 from .._format import number
 from .._frames import same_rows
-from .._resampling import Estimate, check_confidence
+from .._resampling import Estimate, check_confidence, t_interval_with_extremes
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
 from .costs import Task
 from .frames import true_outcomes
 from .policy import Decisions
-from .problem import ABSTAIN, ASK
-from .realized import paired_saving
+from .problem import ABSTAIN, ASK, Problem
 
 MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost
 
@@ -147,8 +146,9 @@ def summarize_decisions(
     expected = _per_case(to_numpy(plan.expected_cost).astype(float))
     paid_before, paid = _per_case(paid_before), _per_case(paid)
     cost_before = cost_after = expected_cost = nan
-    excess = Estimate(nan)
+    excess = saving = Estimate(nan)
     if n:
+        saving = paired_saving(paid_before - paid, plan.problem, confidence)
         cost_before, cost_after = float(paid_before.mean()), float(paid.mean())
         expected_cost = float(expected.mean())
         lowest, highest = plan.problem.cost_range(action, to_numpy(plan.after_answer))
@@ -161,10 +161,24 @@ def summarize_decisions(
         cost_after=cost_after,
         expected_cost=expected_cost,
         excess=excess,
-        saving=paired_saving(paid_before - paid, plan.problem, confidence),
+        saving=saving,
         task=plan.task,
         n=n,
     )
+
+
+def paired_saving(saved: np.ndarray, problem: Problem, confidence: float) -> Estimate:
+    """Mean saving of single cases with its interval."""
+    n = len(saved)
+    largest = problem.largest_difference
+    bound = float(largest.max())
+    if largest.ndim == 2:  # of all labels together, whether each is present or not
+        bound = float(largest.max(axis=-1).sum())
+    mean, se = float(saved.mean()), 0.0
+    if n > 1:
+        se = float(saved.std(ddof=1)) / sqrt(n)
+    low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-bound, bound), n)
+    return Estimate(mean, float(low), float(high), confidence, "paired t with extremes")
 
 
 def _per_case(costs: np.ndarray) -> np.ndarray:

@@ -100,7 +100,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     >>> probs[2] = probs[0]
     >>> check = check_ensemble(lw.Ensemble(probs))
     >>> check.findings[0].sentence, check.effective_members.round(1)
-    ('Members 0 and 2 are identical', array([2.9, 2.9, 2.9]))
+    ('Members 0 and 2 are identical', array([2.9, 2.9, 3. ]))
     """
     (y_true,) = same_rows(q, y_true=y_true)
     if isinstance(q, Predictions):

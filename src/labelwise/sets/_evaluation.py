@@ -67,9 +67,8 @@ class SetEvaluation(Shown):
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for all cases, each event and each class."""
-        names = ("name", "n", "coverage", "low", "high", "size", "guaranteed", "method")
-        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        return frame(columns, library)
+        names = vars(self.rows[0])
+        return frame({name: [getattr(row, name) for row in self.rows] for name in names}, library)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
