@@ -112,11 +112,10 @@ def confidence_sentence(
 ) -> str:
     """Direction, size and interval of the difference between expected and observed accuracy.
 
-    >>> print(confidence_sentence(Estimate(-0.075, -0.09, -0.06), 0.868, 0.793, "2,000 instances"))
-    Under-confident by 7.5 percentage points (95 % interval 6.0 to 9.0): 86.8 % right, 79.3 % expected, of 2,000 instances.
-    >>> print(confidence_sentence(Estimate(0.004, -0.011, 0.019), 0.789, 0.793, "2,000 instances"))
-    78.9 % right, 79.3 % expected, of 2,000 instances: chance can explain the difference (95 % interval: 1.1 percentage points under-confident to 1.9 over-confident).
-    """  # noqa: E501
+    >>> shown = confidence_sentence(Estimate(-0.075, -0.09, -0.06), 0.868, 0.793, "2,000 cases")
+    >>> print(shown.partition(":")[0])
+    Under-confident by 7.5 percentage points (95 % interval 6.0 to 9.0)
+    """
     shares = f"{percent(accuracy)} right, {percent(expected)} expected, of {among}"
     value, low, high = (
         float(x) for x in (overconfidence.value, overconfidence.low, overconfidence.high)
@@ -184,12 +183,12 @@ def check_calibration(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.dirichlet([1, 1, 1], size=400)
     >>> y = np.array([rng.choice(3, p=row) for row in p])
-    >>> print(check_calibration(p, y, rng=0))
-    58.5 % right, 60.3 % expected, of 400 instances: chance can explain the difference (95 % interval: 2.9 percentage points under-confident to 6.5 over-confident).
+    >>> print(str(check_calibration(p, y, rng=0)).partition("(")[0])
+    58.5 % right, 60.3 % expected, of 400 instances: chance can explain the difference
     >>> sharper = p**4 / (p**4).sum(axis=1, keepdims=True)
     >>> check_calibration(sharper, y, rng=0).ok
     False
-    """  # noqa: E501
+    """
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
         raise ValueError(f"`tolerance` must be a number, not negative; got {tolerance!r}")
     errors = BinnedErrors(

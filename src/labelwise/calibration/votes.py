@@ -107,15 +107,18 @@ def claimed_share(u: Uncertainty) -> np.ndarray:
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:
     r"""Means over all pairs of votes of one case, stacked as total, aleatoric and epistemic.
 
-    .. math:: \overline{(v - \bar\theta)^2}, \qquad \overline{\tfrac12 (v_1 - v_2)^2} = \frac{y (n - y)}{n (n - 1)}, \qquad
+    .. math:: \overline{(v - \bar\theta)^2}, \qquad
+              \overline{\tfrac12 (v_1 - v_2)^2} = \frac{y (n - y)}{n (n - 1)}, \qquad
               \overline{(v_1 - \bar\theta)(v_2 - \bar\theta)}
 
     Unbiased for p(1 − p) + (p − θ̄)², p(1 − p) and (p − θ̄)² from two votes on; the last includes
     the bias of the mean and may be negative.
 
-    >>> pair_statistics(np.array([1.0]), np.array([2.0]), np.array([0.3])).ravel().round(3)  # one of two people chose the label
+    One of two people chose the label:
+
+    >>> pair_statistics(np.array([1.0]), np.array([2.0]), np.array([0.3])).ravel().round(3)
     array([ 0.29,  0.5 , -0.21])
-    """  # noqa: E501
+    """
     no, pairs = n - yes, n * (n - 1)
     squares = yes * (1 - mean) ** 2 + no * mean**2
     return np.stack(

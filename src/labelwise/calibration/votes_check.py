@@ -115,11 +115,11 @@ def check_votes(
     --------
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(2, 2, size=2000)
-    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
+    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1))
     >>> votes = rng.binomial(2, p)
     >>> print(check_votes(q, np.stack([votes, 2 - votes], axis=1), rng=0))
     The votes do not contradict the claims (p = 0.990); they agree within 6 %.
-    """  # noqa: E501
+    """
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance > 0:
         raise ValueError(f"`tolerance` must be a positive number, such as 0.2; got {tolerance!r}")
     n_bootstrap, rng = check_replicates(n_bootstrap, required=True), as_rng(rng)

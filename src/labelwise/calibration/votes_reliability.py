@@ -68,7 +68,8 @@ def vote_reliability(
 ) -> VoteReliability:
     r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
 
-    .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
+    .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad
+              \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
               \mathrm{TU} \leftrightarrow \tfrac12 [(v_1 - \bar\theta_k)^2 + (v_2 - \bar\theta_k)^2]
 
     for pairs of votes of one case (v = 1 for label k), averaged over the pairs of a case and then
@@ -107,10 +108,10 @@ def vote_reliability(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(2, 2, size=2000)
     >>> votes = rng.binomial(2, p)  # two people vote on each case
-    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
+    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1))
     >>> print(vote_reliability(q, np.stack([votes, 2 - votes], axis=1)).aleatoric.summed.ratio)
     0.991 (95 % interval 0.941 to 1.045)
-    """  # noqa: E501
+    """
     check_confidence(confidence)
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     parts = []

@@ -51,7 +51,8 @@ def score_votes(
 ) -> VoteScore:
     r"""Score claims of aleatoric uncertainty under squared loss, (N, E), against votes.
 
-    .. math:: \frac1N \sum_i \Big( c_i - \overline{\tfrac12 (v_1 - v_2)^2} \Big)^2 = \text{calibration} - \text{resolution} + \text{uncertainty}
+    .. math:: \frac1N \sum_i \Big( c_i - \overline{\tfrac12 (v_1 - v_2)^2} \Big)^2
+              = \text{calibration} - \text{resolution} + \text{uncertainty}
 
     The pair statistic is unbiased for p(1 − p), so the expected score is lowest for the truth, as a
     proper score is. The decomposition is by isotonic regression (Dimitriadis, Gneiting & Jordan
@@ -71,9 +72,10 @@ def score_votes(
     Examples
     --------
     >>> q = lw.Ensemble(np.array([[[0.5, 0.5], [0.9, 0.1], [1.0, 0.0]]]))
-    >>> score_votes(lw.decompose(q, "squared").aleatoric, q, [[1, 1], [2, 0], [2, 0]]).resolution.round(3)
+    >>> claims = lw.decompose(q, "squared").aleatoric
+    >>> score_votes(claims, q, [[1, 1], [2, 0], [2, 0]]).resolution.round(3)
     array([0.056, 0.056])
-    """  # noqa: E501
+    """
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     (claims,) = same_rows(q, claims=claims)
     c = as_numpy(columns_by_class(claims, read.class_names, "claims"), "claims").astype(float)

@@ -90,8 +90,9 @@ def acquire(
 
     A case counts by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k`. A rare class has little epistemic
     uncertainty because it is rare; dividing by its prevalence :math:`\pi_k`, the mean predicted
-    probability (at least 1/N), puts the classes on one scale. The weight :math:`w_k` is the cost of missing the class: ``missed``, or the mean
-    off-diagonal cost of its row of the matrix; 1 without costs.
+    probability (at least 1/N), puts the classes on one scale. The weight :math:`w_k` is the cost of
+    missing the class: ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without
+    costs.
 
     That labels of these cases improve the model is not known beforehand. Compare on held-out data
     with a random choice, ``rng.choice(n, budget, replace=False)``, and with the usual scores that

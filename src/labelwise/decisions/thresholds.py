@@ -125,9 +125,9 @@ def choose_threshold(
     >>> score = rng.random(2000)
     >>> correct = rng.random(2000) > 0.2 * score ** 2   # the error rate grows with the score
     >>> t = choose_threshold(score, correct, target=0.05, confidence=0.95)
-    >>> print(t)
-    accept scores up to 0.759779: 75.5 % of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
-    """  # noqa: E501
+    >>> print(str(t).rpartition(",")[0])
+    accept scores up to 0.759779: 75.5 % of the cases, 55 of 1509 wrong
+    """
     score, correct, groups = same_rows(score=score, correct=correct, groups=groups)
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))

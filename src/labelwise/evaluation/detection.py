@@ -193,10 +193,10 @@ def compare_detection(
 
     >>> rng = np.random.default_rng(0)
     >>> a_in, a_out = rng.normal(0, 1, 200), rng.normal(1, 1, 200)
-    >>> difference = compare_detection(a_in, a_out, a_in + rng.normal(0, 1, 200), a_out + rng.normal(0, 1, 200))
-    >>> print(difference.auroc)
+    >>> b_in, b_out = a_in + rng.normal(0, 1, 200), a_out + rng.normal(0, 1, 200)
+    >>> print(compare_detection(a_in, a_out, b_in, b_out).auroc)
     0.092 (95 % interval 0.051 to 0.133)
-    """  # noqa: E501
+    """
     a_in, b_in, groups_in = same_rows(a_in=a_in, b_in=b_in, groups_in=groups_in)
     a_out, b_out, groups_out = same_rows(a_out=a_out, b_out=b_out, groups_out=groups_out)
     a = as_scores(a_in, "a_in"), as_scores(a_out, "a_out")

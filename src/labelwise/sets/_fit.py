@@ -35,10 +35,11 @@ def fit_sets(
     conformal prediction).
 
     The score of a class is −p, minus its mean probability (LAC: Sadinle, Lei, Wasserman 2019),
-    which gives the smallest sets on average. For an event E (one class, a pool of classes, or all), the
-    threshold :math:`t_E` is the score of rank :math:`\lceil (n_E + 1) \cdot \text{coverage} \rceil`
-    among the :math:`n_E` calibration cases whose true class lies in E. A class is in the set if its
-    score is at most its event's threshold. Then, for every model, sample size and distribution,
+    which gives the smallest sets on average. For an event E (one class, a pool of classes, or all),
+    the threshold :math:`t_E` is the score of rank :math:`\lceil (n_E + 1) \cdot \text{coverage}
+    \rceil` among the :math:`n_E` calibration cases whose true class lies in E. A class is in the
+    set if its score is at most its event's threshold. Then, for every model, sample size and
+    distribution,
 
     .. math:: P(Y \in C(X) \mid Y \in E) \ge \text{coverage}
 
