@@ -62,11 +62,6 @@ class Votes:
         return self.u.class_names
 
     @cached_property
-    def share(self) -> np.ndarray:
-        """Share of the votes for each event, (N, E)."""
-        return np.asarray(self.yes / self.n)
-
-    @cached_property
     def claimed(self) -> np.ndarray:
         """Claimed TU, AU and EU, (3, N, E)."""
         return np.stack([to_numpy(getattr(self.u, part)).astype(float) for part in PARTS])
@@ -82,11 +77,11 @@ class Votes:
         return np.asarray(((self.yes > 0) & (self.yes < self.n)).sum(axis=0))
 
     @cached_property
-    def without_each_annotator(self) -> np.ndarray | None:
+    def without_each_annotator(self) -> np.ndarray:
         """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E);
-        ``None`` for fewer than three.
+        A = 0 for fewer than three.
         """
-        means = []
+        means: list[np.ndarray] = []
         for answer in () if self.answers is None else self.answers:
             n = self.n - ~np.isnan(answer[:, :1])
             enough = n[:, 0] >= 2
@@ -95,7 +90,9 @@ class Votes:
                 observed = pair_statistics(yes[enough], n[enough], self.mean[enough])
                 claimed = self.claimed[:, enough]
                 means.append(np.stack([claimed.mean(axis=1), observed.mean(axis=1)], axis=1))
-        return np.stack(means) if len(means) >= 3 else None
+        if len(means) < 3:
+            means = []
+        return np.reshape(means, (len(means), len(PARTS), 2, self.mean.shape[1]))
 
 
 def claimed_share(u: Uncertainty) -> np.ndarray:

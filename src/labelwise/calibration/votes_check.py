@@ -216,14 +216,14 @@ def _p_value(gap: np.ndarray, replicated: np.ndarray) -> float:
     """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
     the observed ones.
     """
-    noise, bias = replicated - gap, replicated.mean(axis=0) - gap
-    se = np.sqrt((noise**2).mean(axis=0))
+    squares = (replicated - gap) ** 2
     # shares are at most 1, which biases fits near 1; that is no fault of the claims
-    beyond = np.minimum(np.abs(gap), np.abs(gap - bias))
-    statistic = np.max(beyond / np.where(se > 0, se, np.inf))
+    unbiased = gap - (replicated.mean(axis=0) - gap)
+    beyond = np.minimum(np.abs(gap), np.abs(unbiased))
+    statistic = np.max(_in_standard_errors(beyond, squares.mean(axis=0)))
     # in units that leave the replicate itself out, as the gap is
-    others = ((noise**2).sum(axis=0) - noise**2) / (len(replicated) - 1)
-    null = np.max(np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1)
+    others = (squares.sum(axis=0) - squares) / (len(replicated) - 1)
+    null = np.max(_in_standard_errors(replicated - gap, others), axis=1)
     return float((1 + np.sum(null >= statistic)) / (1 + len(replicated)))
 
 
@@ -231,12 +231,16 @@ def _smallest_tolerance(
     gap: np.ndarray, replicated: np.ndarray, seen: np.ndarray, confidence: float
 ) -> float:
     """The largest relative error of a label that the simultaneous intervals of the gaps allow."""
-    noise = replicated - gap
-    se = np.sqrt((noise**2).mean(axis=0))
-    largest = np.max(np.abs(noise) / np.where(se > 0, se, np.inf), axis=1)
-    off = np.abs(gap) + float(np.quantile(largest, confidence)) * se
-    unseen = np.where(off > 0, np.inf, 0)
-    return float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), unseen)))
+    variance = ((replicated - gap) ** 2).mean(axis=0)
+    largest = np.max(_in_standard_errors(replicated - gap, variance), axis=1)
+    off = np.abs(gap) + float(np.quantile(largest, confidence)) * np.sqrt(variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.max(np.where(off > 0, off / seen, 0)))  # infinite where nothing was seen
+
+
+def _in_standard_errors(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """The size of each gap in standard errors; 0 where it does not vary."""
+    return np.abs(gap) / np.sqrt(np.where(variance > 0, variance, np.inf))
 
 
 def _replicates(
@@ -253,9 +257,8 @@ def _replicates(
             yield from block
 
     if fit is None:
-        for w in draws(test):
-            yield w, claims
+        yield from ((weights, claims) for weights in draws(test))
         return
-    for w, w_fit in zip(draws(test), draws(fit), strict=True):
-        maps = fit_maps(fit, w_fit.astype(float))
-        yield w, apply_maps(*maps, test.mean, test.u)[1]
+    for weights, fit_weights in zip(draws(test), draws(fit), strict=True):
+        maps = fit_maps(fit, fit_weights.astype(float))
+        yield weights, apply_maps(*maps, test.mean, test.u)[1]

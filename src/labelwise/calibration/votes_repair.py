@@ -145,7 +145,7 @@ def fit_maps(
     def fit_both(labels: slice) -> tuple[Map, Map]:
         x = read.mean[:, labels].ravel()
         each = np.broadcast_to(w, read.mean[:, labels].shape).ravel()
-        mean_map = fit_isotonic(x, read.share[:, labels].ravel(), each)
+        mean_map = fit_isotonic(x, (read.yes / read.n)[:, labels].ravel(), each)
         total = _entropy_of_mean(mean_map(x))
         known = total > MIN_TOTAL
         if not np.any(each[known] > 0):

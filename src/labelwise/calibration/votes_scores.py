@@ -88,7 +88,7 @@ def score_votes(
     seen = read.observed[1]
     each = (claims - seen) ** 2
     score = each.mean(axis=0)
-    se, df = standard_error(each, read.code, read.n_groups, None)
+    se, df = standard_error(each, read.code, read.n_groups)
     _, most = case_bounds(1, read)
     worst = np.maximum(most - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
     low, high = t_interval_with_extremes(score, se, df, confidence, (0.0, worst), len(each))
