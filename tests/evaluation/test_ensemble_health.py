@@ -25,22 +25,23 @@ def test_bundled_networks_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "what"),
     [
-        (np.log, "log-probabilities"),
-        (lambda p: 100 * p, "percentages"),
-        (lambda p: np.log(p) + 3, "logits"),
-        (lambda p: p * np.where(np.arange(len(p)) % 3, 1, 0.9)[:, None], "sums"),
-        (lambda p: p + np.array([0.05, -0.05, 0, 0]) * (p[:, :1] > 0.97), "off scale"),
-        (lambda p: np.where(p > 0.9, np.nan, p), "not finite"),
+        (np.log, "must lie between 0 and 1; values range from -6.9"),
+        (lambda p: 100 * p, "They sum to 100. Percentages? Divide by 100"),
+        (lambda p: np.log(p) + 3, "If these are logits, use Ensemble.from_logits"),
+        (lambda p: p * np.where(np.arange(len(p)) % 3, 1, 0.9)[:, None], "must sum to 1"),
+        (lambda p: np.where(p > 0.9, np.nan, p), "NaN"),
     ],
 )
-def test_scale_of_one_member(change, fault) -> None:
+def test_scale_of_one_member(change, what) -> None:
     probs, _ = members()
     probs[2] = np.clip(probs[2], 1e-3, None)
     probs[2] = change(probs[2] / probs[2].sum(axis=-1, keepdims=True))
     check = lw.check_ensemble(probs)
-    assert found(check) == [(fault, (2,))]
+    assert found(check) == [("scale", (2,))]
+    assert check.findings[0].sentence.startswith("Of member 2, `probs` ")
+    assert what in check.findings[0].sentence
     assert check.effective_members is not None  # of the other four
 
 

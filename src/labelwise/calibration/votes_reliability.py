@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._resampling import check_confidence
+from .._tables import Shown, Summary
 from ..decomposition import PARTS
 from ..distributions import Distribution
 from ..events import Family
@@ -27,8 +26,8 @@ class VotePart:
     """The sum over the labels; ``None`` for events that overlap."""
 
 
-@dataclass(frozen=True, eq=False)
-class VoteReliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteReliability(Shown):
     """Claimed against observed uncertainty under squared loss, returned by `vote_reliability`."""
 
     total: VotePart
@@ -43,18 +42,15 @@ class VoteReliability:
     left_out: int
     """Cases with fewer than two votes, which are not used."""
 
-    def __str__(self) -> str:
+    def _summary(self) -> Summary:
         parts = (self.total, self.aleatoric, self.epistemic)
-        ratios = np.stack([x.labels.ratio.value for x in parts], axis=-1)
-        rows = dict(zip(self.class_names, ratios, strict=True))
-        if self.total.summed is not None:
-            sums = [x.summed.ratio.value for x in parts if x.summed is not None]
-            rows["sum of all"] = np.array(sums)
-        title = f"claimed ÷ observed, {self.n_cases:,} cases"
-        lines = [f"{title:32}" + "".join(f"{part:>12}" for part in PARTS)]
-        for name, row in rows.items():
-            lines.append(f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in row))
-        return "\n".join(lines)
+        rows = []
+        for k, name in enumerate(self.class_names):
+            rows.append((name, *(f"{x.labels.ratio.value[k]:.2f}" for x in parts)))
+        sums = [f"{x.summed.ratio.value:.2f}" for x in parts if x.summed is not None]
+        if sums:
+            rows.append(("sum of all", *sums))
+        return Summary(f"Claimed ÷ observed, {self.n_cases:,} cases", ("", *PARTS), rows)
 
 
 def vote_reliability(
@@ -120,5 +116,5 @@ def vote_reliability(
         if read.u.structure != "overlapping":
             summed = mean_claim(read, part, confidence, of_sum=True)
         parts.append(VotePart(mean_claim(read, part, confidence), summed))
-    left_out = int(np.sum(~read.keep))
-    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), left_out)
+    n_cases = len(read.n)
+    return VoteReliability(*parts, read.class_names, n_cases, len(read.keep) - n_cases)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import Shown, Summary
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
@@ -23,8 +24,8 @@ MIN_TOTAL = 1e-12
 """Repaired totals below it say nothing about the share."""
 
 
-@dataclass(frozen=True, eq=False)
-class VoteCalibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteCalibration(Shown):
     """Maps fitted to votes. Call it on a distribution to get its repaired `Uncertainty` under
     squared loss.
     """
@@ -66,16 +67,14 @@ class VoteCalibration:
             n_members=None,
         )
 
-    def __str__(self) -> str:
-        lines = ["mean, claimed → repaired".ljust(32) + "".join(f"{part:>22}" for part in PARTS)]
+    def _summary(self) -> Summary:
+        rows = []
         for k, name in enumerate(self.class_names):
+            label = f"{name} *" if name in self.pooled else name
             pairs = zip(self.claimed[:, k], self.repaired[:, k], strict=True)
-            moved = "".join(f"{f'{a:.4f} → {b:.4f}':>22}" for a, b in pairs)
-            star = " *" if name in self.pooled else ""
-            lines.append(f"  {name[:27] + star:30}" + moved)
-        if self.pooled:
-            lines.append("  * maps of all labels together: too few disagreements")
-        return "\n".join(lines)
+            rows.append((label, *(f"{a:.4f} → {b:.4f}" for a, b in pairs)))
+        note = "* maps of all labels together: too few disagreements" if self.pooled else ""
+        return Summary("Mean, claimed → repaired", ("", *PARTS), rows, note)
 
 
 def fit_vote_calibration(

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import SUM_TOLERANCE, to_numpy
-from .._format import fixed, number
+from .._arrays import to_numpy
+from .._errors import InputError
+from .._format import fixed
 from .._frames import same_rows
 from .._tables import counted
 from .._validation.arguments import Check
 from .._validation.labels import outcomes_by_class
+from .._validation.probabilities import check_probabilities
 from ..distributions import Distribution
 from ..io import Predictions
 from .member_faults import (
@@ -166,9 +168,10 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
                 f"{array.dtype} of shape {array.shape}"
             )
         for i, member in enumerate(array):
-            fault, what = _scale_fault(member.reshape(-1, array.shape[-1]))
-            if fault:
-                findings.append(Finding(fault, (i,), f"Member {i} {what}"))
+            try:
+                check_probabilities(member, "probs", sum_to_one=True)
+            except InputError as error:
+                findings.append(Finding("scale", (i,), f"Of member {i}, {error}"))
     m, *batch, k = array.shape
     class_names = names or tuple(map(str, range(k)))
     probs = array.reshape(m, -1, k)
@@ -185,33 +188,6 @@ def _evenly_spaced(n: int, m: int, k: int) -> np.ndarray:
     """Evenly spaced positions of some of n instances, for m members and k classes."""
     most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
     return np.linspace(0, n - 1, min(n, most)).astype(int)
-
-
-def _scale_fault(x: np.ndarray) -> tuple[str, str]:
-    """The first fault of the values (N, K), and its words; empty if they are probabilities."""
-    bad = np.count_nonzero(~np.isfinite(x).all(axis=-1))
-    if bad:
-        return "not finite", f"has NaN or infinity in {bad:,} of {len(x):,} rows"
-    tolerance = SUM_TOLERANCE[x.dtype.name]
-    low, high, sums = float(x.min()), float(x.max()), x.sum(axis=-1, dtype=float)
-    off = np.abs(sums - 1) > tolerance
-    if low >= 0 and high <= 1 + tolerance and not off.any():
-        return "", ""
-    scale = f"values from {number(low)} to {number(high)}"
-    if high <= tolerance and np.abs(np.exp(x.astype(float)).sum(axis=-1) - 1).max() < 1e-2:
-        return "log-probabilities", f"holds log-probabilities ({scale}): take the exponential"
-    if low >= 0 and np.abs(sums - 100).max() < 2:
-        return "percentages", f"holds percentages ({scale}): divide by 100"
-    if low < 0 or high > 1 + tolerance:
-        if (low < -1e-3 or high > 1.5) and np.abs(sums - 1).max() > 1e-2:
-            return "logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits"
-        return "off scale", f"has {scale}, outside 0 to 1"
-    return (
-        "sums",
-        f"has {off.sum():,} of {len(x):,} rows that do not sum to 1 "
-        f"({sums.min():.7g} to {sums.max():.7g}); for labels that may occur together use "
-        "lw.MultiLabelEnsemble",
-    )
 
 
 def _effective_number(x: np.ndarray) -> np.ndarray:

@@ -41,8 +41,8 @@ class Finding:
     """One fault of some members."""
 
     fault: str
-    """``not finite``, ``logits``, ``log-probabilities``, ``percentages``, ``off scale``, ``sums``,
-    ``constant``, ``copies``, ``permuted classes``, ``unrelated`` or ``folds``.
+    """``scale`` (no probabilities), ``constant``, ``copies``, ``permuted classes``, ``unrelated``
+    or ``folds``.
     """
     members: tuple[int, ...]
     """Positions of the members, from 0."""
