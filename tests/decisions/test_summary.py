@@ -332,5 +332,5 @@ def test_mistakes_are_told():
         with pytest.raises(ValueError, match=message):
             plan.summary(labels)
     image = lw.Ensemble(np.full((1, 2, 2, 2), 0.5))
-    with pytest.raises(ValueError, match="cases on one axis"):
+    with pytest.raises(ValueError, match="one or more cases on one axis"):
         decide(image, Costs(1 - np.eye(2)), task="multiclass").summary([[0, 1], [0, 1]])

@@ -72,7 +72,7 @@ class BinnedErrors:
         if self.wanted:
             replicates = binned.bootstrap_gaps(resampling)
             self.replicates = self._errors_from_gaps(replicates)
-            wider = widening(resampling.n_groups, confidence)
+            wider = widening_of_few_groups(resampling.n_groups, confidence)
             self.noise = wider * self._errors_from_gaps(replicates - gaps)
             simulated = self._simulated_gaps(binned, resampling.n_bootstrap, rng)
             self.null = np.stack([self._errors_from_gaps(x) for x in simulated])
@@ -101,7 +101,7 @@ class BinnedErrors:
             yield (hits - forecast) / self.n
 
 
-def widening(n_groups: int, confidence: float) -> float:
+def widening_of_few_groups(n_groups: int, confidence: float) -> float:
     """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the
     normal distribution.
     """

@@ -104,7 +104,8 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
         weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
     p = to_numpy(q.probs).astype(float).reshape(q.n_members, -1, q.n_classes)
 
-    maps = temperature = None
+    maps = None
+    temperature: Any = None
     if q.exclusive and method == "temperature":
         y = as_labels(y_true, "y_true", names, q.batch_shape)
         # Logits in the type of `q`, as they are when the temperature is applied.

@@ -138,12 +138,12 @@ def check_votes(
         claims = apply_maps(*fit_maps(fit), test.mean, test.u)[1]
     cells = _TestedCells(claims, test)
     gap = cells.mean_gaps(claims)
-    replicates = _replicates(claims, test, fit, n_bootstrap, rng)
+    replicates = _replicated_claims(claims, test, fit, n_bootstrap, rng)
     replicated = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
-    p_value = _p_value(gap, replicated)
+    p_value = _p_value_of_claims(gap, replicated)
     k = len(cells.names)
     seen = cells.mean_observed
-    within = _smallest_tolerance(gap[:k], replicated[:, :k], seen, confidence)
+    within = _relative_error_of_claims(gap[:k], replicated[:, :k], seen, confidence)
     return VoteCheck(
         p_value >= 1 - confidence,
         p_value,
@@ -199,7 +199,7 @@ class _TestedCells:
         return self.sums(self.observed)[: len(self.names)] / len(self.observed)
 
 
-def _p_value(gap: np.ndarray, replicated: np.ndarray) -> float:
+def _p_value_of_claims(gap: np.ndarray, replicated: np.ndarray) -> float:
     """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
     the observed ones.
     """
@@ -207,30 +207,30 @@ def _p_value(gap: np.ndarray, replicated: np.ndarray) -> float:
     # shares are at most 1, which biases fits near 1; that is no fault of the claims
     unbiased = gap - (replicated.mean(axis=0) - gap)
     beyond = np.minimum(np.abs(gap), np.abs(unbiased))
-    statistic = np.max(_in_standard_errors(beyond, squares.mean(axis=0)))
+    statistic = np.max(_gap_in_standard_errors(beyond, squares.mean(axis=0)))
     # in units that leave the replicate itself out, as the gap is
     others = (squares.sum(axis=0) - squares) / (len(replicated) - 1)
-    null = np.max(_in_standard_errors(replicated - gap, others), axis=1)
+    null = np.max(_gap_in_standard_errors(replicated - gap, others), axis=1)
     return float((1 + np.sum(null >= statistic)) / (1 + len(replicated)))
 
 
-def _smallest_tolerance(
+def _relative_error_of_claims(
     gap: np.ndarray, replicated: np.ndarray, seen: np.ndarray, confidence: float
 ) -> float:
     """The largest relative error of a label that the simultaneous intervals of the gaps allow."""
     variance = ((replicated - gap) ** 2).mean(axis=0)
-    largest = np.max(_in_standard_errors(replicated - gap, variance), axis=1)
+    largest = np.max(_gap_in_standard_errors(replicated - gap, variance), axis=1)
     off = np.abs(gap) + float(np.quantile(largest, confidence)) * np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.max(np.where(off > 0, off / seen, 0)))  # infinite where nothing was seen
 
 
-def _in_standard_errors(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def _gap_in_standard_errors(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """The size of each gap in standard errors; 0 where it does not vary."""
-    return np.abs(gap) / np.sqrt(np.where(variance > 0, variance, np.inf))
+    return np.asarray(np.abs(gap) / np.sqrt(np.where(variance > 0, variance, np.inf)))
 
 
-def _replicates(
+def _replicated_claims(
     claims: np.ndarray,
     test: Votes,
     fit: Votes | None,

@@ -105,11 +105,11 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
         c,
         Estimate(o, low, high, confidence, method),
         gap,
-        _ratio(c, o, gap, t_quantile(df, confidence) * se),
+        _claim_ratio(c, o, gap, t_quantile(df, confidence) * se),
     )
 
 
-def _ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray) -> Estimate:
+def _claim_ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray) -> Estimate:
     """Claimed divided by observed, with half the width ``error`` of its interval on the log scale.
 
     That scale does not know what was not seen. So the interval has at least the ratios of claimed

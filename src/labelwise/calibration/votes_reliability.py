@@ -116,5 +116,5 @@ def vote_reliability(
         if read.u.structure != "overlapping":
             summed = mean_claim(read, part, confidence, of_sum=True)
         parts.append(VotePart(mean_claim(read, part, confidence), summed))
-    n_cases = len(read.n)
-    return VoteReliability(*parts, read.class_names, n_cases, len(read.keep) - n_cases)
+    n_cases, left_out = len(read.n), len(read.keep) - len(read.n)
+    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, n_cases, left_out)

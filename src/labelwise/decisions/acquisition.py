@@ -144,7 +144,7 @@ def acquire(
     prevalence = np.maximum(to_numpy(q.mean()).astype(float).mean(axis=0), 1 / n)
     need = to_numpy(decompose(q, loss).epistemic).astype(float) / prevalence
     if costs is not None:
-        need = need * _cost_of_missing(costs, q)
+        need = need * _cost_of_missing_each_class(costs, q)
     if label is not None:
         if batch == "balanced":
             raise InputError(
@@ -155,7 +155,7 @@ def acquire(
         need = np.where(np.arange(q.n_classes) == wanted, need, 0.0)
     score = need.sum(axis=1)
     if batch == "balanced":
-        index, chosen_for = _take_turns(need, budget)
+        index, chosen_for = _let_classes_take_turns(need, budget)
     else:
         index = np.argsort(-score, kind="stable")[:budget]
         chosen_for = need[index].argmax(axis=1)
@@ -165,7 +165,7 @@ def acquire(
     return Acquisition(index, score, labels, need, class_names, q.ids)
 
 
-def _cost_of_missing(costs: Costs, q: Distribution) -> np.ndarray:
+def _cost_of_missing_each_class(costs: Costs, q: Distribution) -> np.ndarray:
     """What it costs to miss each class; with a matrix, the mean over the other classes."""
     if costs.matrix is None:
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
@@ -173,7 +173,7 @@ def _cost_of_missing(costs: Costs, q: Distribution) -> np.ndarray:
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 
-def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+def _let_classes_take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """

@@ -16,12 +16,12 @@ from .._validation.arguments import check_choice, set_fields
 from ..io.files import read_toml
 from .cost_values import (
     CostValues,
-    as_mapping,
+    check_cost,
     check_costs,
     check_matrix,
-    check_number,
-    known_names,
-    per_class,
+    costs_as_mapping,
+    costs_per_class,
+    names_of_costs,
 )
 from .problem import Problem
 
@@ -114,13 +114,13 @@ class Costs:
                 "`false_alarm`) or a `matrix` (to choose one class)"
             )
         if given:
-            default = check_number(1.0 if default is None else default, "`default`")
-        matrix = as_mapping(matrix, "matrix")
-        names = known_names(matrix, class_names)
+            default = check_cost(1.0 if default is None else default, "`default`")
+        matrix = costs_as_mapping(matrix, "matrix")
+        names = names_of_costs(matrix, class_names)
         prices = {"abstain": abstain, "ask": ask, "expert_error": expert_error}
         for name, price in prices.items():
             if price is not None:
-                prices[name] = check_number(price, f"`{name}`")
+                prices[name] = check_cost(price, f"`{name}`")
         if prices["expert_error"] is None or prices["expert_error"] >= 1:
             raise ValueError(
                 "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
@@ -185,15 +185,15 @@ class Costs:
                 fix="multiclass",
             )
         table = np.zeros((n_classes, 2, 2))
-        table[:, 0, 1] = per_class("false_alarm", self.false_alarm, names, self.default)
-        table[:, 1, 0] = per_class("missed", self.missed, names, self.default)
+        table[:, 0, 1] = costs_per_class("false_alarm", self.false_alarm, names, self.default)
+        table[:, 1, 0] = costs_per_class("missed", self.missed, names, self.default)
         return Problem(table, *prices), names
 
     def _matrix_of(self, names: tuple[str, ...]) -> np.ndarray:
         """Costs [true class, predicted class] in the order of these classes."""
         if self.matrix is None:
-            alarm = per_class("false_alarm", self.false_alarm, names, 0.0)
-            missed = per_class("missed", self.missed, names, self.default)
+            alarm = costs_per_class("false_alarm", self.false_alarm, names, 0.0)
+            missed = costs_per_class("missed", self.missed, names, self.default)
             if not isfinite(float(missed.max()) + float(alarm.max())):
                 raise ValueError(
                     "the largest `missed` and `false_alarm` must have a sum below 1e308"

@@ -133,9 +133,9 @@ class Decisions(Shown):
         its ``probability``, the ``action``, its ``expected_cost``, ``value_of_label`` and
         ``value_of_knowledge``.
         """
-        from .frames import plan_frame
+        from .frames import decision_frame
 
-        return plan_frame(self, ids, y_true, library)
+        return decision_frame(self, ids, y_true, library)
 
     def _summary(self) -> Summary:
         names, counts = np.unique(self.action_names, return_counts=True)
@@ -165,7 +165,11 @@ class Decisions(Shown):
         all class names are integers). Without it, labels to ask about are explained; the others are
         listed by action.
         """
-        from .sentences import about_class, about_label, about_labels
+        from .sentences import (
+            explain_all_label_decisions,
+            explain_class_decision,
+            explain_label_decision,
+        )
 
         i = i if isinstance(i, tuple) else (i,)
         if self.task == "multiclass":
@@ -173,10 +177,10 @@ class Decisions(Shown):
                 raise ValueError(
                     "`label` is for task='per_label'; this decision is about the whole case"
                 )
-            return about_class(self, i)
+            return explain_class_decision(self, i)
         if label is None:
-            return about_labels(self, i)
-        return about_label(self, (*i, class_position(label, self.class_names, "label")))
+            return explain_all_label_decisions(self, i)
+        return explain_label_decision(self, (*i, class_position(label, self.class_names, "label")))
 
 
 def decide(

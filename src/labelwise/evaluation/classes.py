@@ -44,7 +44,7 @@ def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
     >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
     array([0.25,  nan])
     """
-    return _ratio(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
+    return _ratio_of_sums(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +159,11 @@ def by_class(
 
     def estimate(w: int, top: int, bottom: int = 0) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
-        value = _ratio(sums[w, top], sums[w, bottom])
+        value = _ratio_of_sums(sums[w, top], sums[w, bottom])
         if replicates is None:
             return Estimate(value, confidence=confidence)
-        drawn = _ratio(replicates[:, w, top], replicates[:, w, bottom])
-        units = _effective_number(resampling.group_sums(parts[:, w, bottom]))
+        drawn = _ratio_of_sums(replicates[:, w, top], replicates[:, w, bottom])
+        units = _effective_number_of_groups(resampling.group_sums(parts[:, w, bottom]))
         highest = 1.0
         if bottom == 0:
             highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
@@ -171,7 +171,8 @@ def by_class(
 
     means = {}
     for w, name in enumerate(weights):
-        means[name] = ClassMeans(*(estimate(w, top) for top in (1, 2, 3)), estimate(w, 3, 1))
+        share = estimate(w, 3, 1)
+        means[name] = ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3), share)
     return ByClass(
         class_names=u.class_names,
         n=n,
@@ -181,14 +182,14 @@ def by_class(
     )
 
 
-def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """top / bottom; NaN where bottom is 0."""
     defined = bottom > 0
     return np.where(defined, top / np.where(defined, bottom, 1), np.nan)
 
 
-def _effective_number(weights: np.ndarray) -> np.ndarray:
+def _effective_number_of_groups(weights: np.ndarray) -> np.ndarray:
     """How many equally weighted groups would say as much as groups with these weights (G, K), by
     class (Kish).
     """
-    return _ratio(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
+    return _ratio_of_sums(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))

@@ -107,7 +107,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     (y_true,) = same_rows(q, y_true=y_true)
     if isinstance(q, Predictions):
         # Files are not read whole.
-        rows = _evenly_spaced(len(q), q.n_members or 1, q.n_classes)
+        rows = _evenly_spaced_instances(len(q), q.n_members or 1, q.n_classes)
         part = q[rows]
         q = part.distribution()
         if y_true is None:
@@ -117,19 +117,19 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     members, findings = _read_members(q, y_true)
 
     # A member on another scale would look like every other fault, too.
-    usable = members.without(_concerned(findings))
+    usable = members.without(_members_in_findings(findings))
     factors = getattr(q, "factors", None) or ()
     if any(name.lower() in ("fold", "folds") for name in factors):
         findings.append(Finding("folds", members.numbers, FOLDS))
     if len(usable) and usable.n_instances >= MIN_INSTANCES:
-        findings += _compare(usable)
+        findings += _compare_members(usable)
     effective = None
     if len(usable) > 1 and usable.n_instances:
-        effective = _effective_number(usable.probs)
+        effective = _effective_number_of_members(usable.probs)
     return EnsembleCheck(len(members), tuple(findings), effective, members.class_names)
 
 
-def _compare(members: Members) -> list[Finding]:
+def _compare_members(members: Members) -> list[Finding]:
     """Faults that are seen by comparing members with each other and with the truth.
 
     What is found is left out of the next comparisons.
@@ -143,11 +143,11 @@ def _compare(members: Members) -> list[Finding]:
     members = members.without({i for x in copies for i in x.members[1:]})
 
     permuted = list(permuted_classes(members))
-    members = members.without(_concerned(permuted))
+    members = members.without(_members_in_findings(permuted))
     return [*findings, *copies, *permuted, *unrelated_members(members)]
 
 
-def _concerned(findings: list[Finding]) -> set[int]:
+def _members_in_findings(findings: list[Finding]) -> set[int]:
     """The members that are named by findings."""
     return {i for x in findings for i in x.members}
 
@@ -175,7 +175,7 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     m, *batch, k = array.shape
     class_names = names or tuple(map(str, range(k)))
     probs = array.reshape(m, -1, k)
-    chosen = _evenly_spaced(probs.shape[1], m, k)
+    chosen = _evenly_spaced_instances(probs.shape[1], m, k)
     truth = None
     if y_true is not None:
         truth = outcomes_by_class(y_true, class_names, tuple(batch))[chosen].astype(float)
@@ -184,13 +184,13 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     return Members(probs, numbers, class_names, truth, exclusive), findings
 
 
-def _evenly_spaced(n: int, m: int, k: int) -> np.ndarray:
+def _evenly_spaced_instances(n: int, m: int, k: int) -> np.ndarray:
     """Evenly spaced positions of some of n instances, for m members and k classes."""
     most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def _effective_number(x: np.ndarray) -> np.ndarray:
+def _effective_number_of_members(x: np.ndarray) -> np.ndarray:
     r"""(K,): :math:`1 + (\operatorname{tr} C)^2 / \operatorname{tr} C^2` with the M × M matrix C of
     mean products of the deviations from the mean.
 

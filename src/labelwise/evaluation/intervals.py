@@ -83,7 +83,7 @@ def bootstrap_uncertainty(
     """
     check_choice(statistic, "statistic", ("mean", "each"))
     n_bootstrap = check_replicates(n_bootstrap, required=True)
-    m = _count_members(q)
+    m = _count_resampled_members(q)
     resampling = Resampling(m, None, n_bootstrap, confidence, rng)
     u = decompose(q, loss, events=events)
     k = len(u.class_names)
@@ -99,7 +99,8 @@ def bootstrap_uncertainty(
         to_numpy(u.aleatoric).astype(float), to_numpy(u.epistemic).astype(float)
     )
     weights = np.ones(m) if q.weights is None else to_numpy(q.weights).astype(float)
-    in_double = with_values(q, stored=to_numpy(q.probs).astype(float))
+    members: Any = q
+    in_double = with_values(members, stored=to_numpy(members.probs).astype(float))
     own_pairs = _pairs_of_different_members(weights / weights.sum())
     # Sums over the replicates: equal draws of members are computed once.
     used, sums, squares = 0, np.zeros_like(estimate), np.zeros_like(estimate)
@@ -132,7 +133,7 @@ def bootstrap_uncertainty(
     return UncertaintyIntervals(total, aleatoric, epistemic, u.class_names)
 
 
-def _count_members(q: Any) -> int:
+def _count_resampled_members(q: Any) -> int:
     """The number of members, if they can be resampled."""
     if not isinstance(q, Distribution) or not q.finite or q.n_members is None:
         raise ValueError(
@@ -143,16 +144,11 @@ def _count_members(q: Any) -> int:
         raise ValueError(
             "`q` has weights that differ between instances, so its members cannot be resampled"
         )
-    if q.n_members == 1:
-        raise ValueError(
-            "`q`: one member says nothing about epistemic uncertainty: it is always 0, because one "
-            f"member cannot disagree. Train at least {MIN_MEMBERS} members (5 or more are usual), "
-            "or use a distribution such as lw.Dirichlet"
-        )
     if q.n_members < MIN_MEMBERS:
         raise ValueError(
-            f"`q` must have at least {MIN_MEMBERS} members here; got {q.n_members}, too few to "
-            "estimate a variance"
+            f"`q` must have at least {MIN_MEMBERS} members to resample (5 or more are usual); got "
+            f"{q.n_members}: one member says nothing about epistemic uncertainty, and two say "
+            "nothing about how it varies"
         )
     return q.n_members
 

@@ -117,7 +117,7 @@ def evaluate_sets(
     rows = []
     for name, here in where.items():
         cases = covered[here], size[here], code[here]
-        rows.append(_row(fitted, name, *cases, confidence, name in events))
+        rows.append(_coverage_row(fitted, name, *cases, confidence, name in events))
     return SetEvaluation(
         rows=tuple(rows),
         target=fitted.coverage,
@@ -125,11 +125,11 @@ def evaluate_sets(
         confidence=confidence,
         guarantee=fitted.guarantee,
         unit="group" if fitted.coverage_unit == "group" else "case",
-        note="" if groups is None else _note(fitted, rows),
+        note="" if groups is None else _note_on_groups(fitted, rows),
     )
 
 
-def _note(fitted: SetPredictor, rows: list[Coverage]) -> str:
+def _note_on_groups(fitted: SetPredictor, rows: list[Coverage]) -> str:
     """What intervals over groups are about."""
     if fitted.coverage_unit == "group":
         return "Intervals are exact for whole groups."
@@ -143,7 +143,7 @@ def _note(fitted: SetPredictor, rows: list[Coverage]) -> str:
     return note
 
 
-def _row(
+def _coverage_row(
     fitted: SetPredictor,
     name: str,
     covered: np.ndarray,

@@ -104,7 +104,7 @@ def fit_sets(
         raise ValueError(
             "`coverage_unit` 'group' needs `groups`: the group of each calibration case"
         )
-    kind, pools = _pools(guarantee, names)
+    kind, pools = _events_with_guarantee(guarantee, names)
     own = -p[np.arange(len(y)), y]
     events = tuple(
         _event_threshold(event, classes, own, y, code, coverage_unit, level)
@@ -125,7 +125,9 @@ def fit_sets(
     )
 
 
-def _pools(guarantee: Any, names: Sequence[str]) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
+def _events_with_guarantee(
+    guarantee: Any, names: Sequence[str]
+) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
     """For whom the guarantee holds: names and classes of the events."""
     k = len(names)
     alone: list[tuple[str, tuple[int, ...]]] = [(name, (i,)) for i, name in enumerate(names)]

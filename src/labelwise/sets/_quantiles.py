@@ -68,7 +68,7 @@ def conformal_threshold(
     return float(scores[order[place]])
 
 
-def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:
+def proves_error_rate(errors: Any, n: Any, rate: float, delta: float) -> Any:
     """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n,
     rate) ≤ errors) ≤ δ (exact binomial test).
     """
@@ -84,7 +84,7 @@ def allowed_errors(n: int, rate: float, delta: float) -> int:
     >>> [allowed_errors(n, 0.05, 0.05) for n in (58, 59, 1000)]
     [-1, 0, 38]
     """
-    return int(np.sum(proven(np.arange(n + 1), n, rate, delta))) - 1
+    return int(np.sum(proves_error_rate(np.arange(n + 1), n, rate, delta))) - 1
 
 
 def fewest_with_confidence(rate: float, delta: float) -> int:

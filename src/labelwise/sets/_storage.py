@@ -56,16 +56,16 @@ def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
             )
         if kind == LABELS:
             return LabelThresholds(
-                **_with_arrays(fields, "lower", "upper", "n_present", "n_absent")
+                **_class_values_as_arrays(fields, "lower", "upper", "n_present", "n_absent")
             )
         events = []
         for event in fields["events"]:
             events.append(EventThreshold(**event | {"classes": tuple(event["classes"])}))
         fields["events"] = tuple(events)
-        return SetPredictor(**_with_arrays(fields, "thresholds"))
+        return SetPredictor(**_class_values_as_arrays(fields, "thresholds"))
 
 
-def _with_arrays(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+def _class_values_as_arrays(fields: dict[str, Any], *names: str) -> dict[str, Any]:
     """The fields with these lists of a number for each class as arrays."""
     fields["class_names"] = tuple(fields["class_names"])
     for name in names:

@@ -212,9 +212,11 @@ def fit_labels(
     for j, name in enumerate(names):
         here = present[:, j]
         whom = f"{unit} with the label {name!r}"
-        lower[j] = -_quantile(-p[here, j], 1 - miss, delta, code[here], "miss_rate", whom)
+        lower[j] = -_label_threshold(-p[here, j], 1 - miss, delta, code[here], "miss_rate", whom)
         whom = f"{unit} without the label {name!r}"
-        above = _quantile(p[~here, j], 1 - alarm, delta, code[~here], "false_alarm_rate", whom)
+        above = _label_threshold(
+            p[~here, j], 1 - alarm, delta, code[~here], "false_alarm_rate", whom
+        )
         upper[j] = np.nextafter(above, inf)
     both = lower > upper  # no doubt is left: any cut between them keeps both rates
     lower[both] = upper[both] = (lower[both] + upper[both]) / 2
@@ -232,7 +234,7 @@ def fit_labels(
     )
 
 
-def _quantile(
+def _label_threshold(
     scores: np.ndarray,
     level: Fraction,
     delta: float | None,
@@ -254,6 +256,4 @@ def _quantile(
     if delta is not None:
         # Of the scores, so many may lie above: fixed-sequence tests from the largest one down.
         return float(np.sort(scores)[n - 1 - allowed_errors(n, rate, delta)])
-    if n == len(scores):
-        groups = None
-    return conformal_threshold(scores, level, groups)
+    return conformal_threshold(scores, level, groups if n < len(scores) else None)
