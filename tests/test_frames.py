@@ -109,6 +109,9 @@ FUNCTIONS = {
     "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(
         q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
     ),
+    "calibration check": lambda q, s, c: (
+        lw.calibration.check_calibration(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP).overconfidence
+    ),
     "reliability": lambda q, s, c: [
         curve.frequency
         for curve in lw.calibration.reliability_curves(q, s(LABELS), n_bins=3).values()
@@ -129,8 +132,19 @@ FUNCTIONS = {
     "labels": lambda q, s, c: lw.sets.fit_labels(
         several(q), c(Y[:, None] != np.arange(3)), miss_rate=0.4, false_alarm_rate=0.4
     ),
+    "evaluated labels": lambda q, s, c: (
+        lw.sets.fit_labels(
+            lw.MultiLabelEnsemble(PROBS, class_names=NAMES),
+            Y[:, None] != np.arange(3),
+            miss_rate=0.4,
+            false_alarm_rate=0.4,
+        )
+        .evaluate(several(q), c(Y[:, None] != np.arange(3)), groups=s(GROUPS))
+        .missed
+    ),
+    "vote score": lambda q, s, c: lw.calibration.score_votes(c(EPISTEMIC), q, c(VOTES)).score,
     "summary": lambda q, s, c: str(
-        lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS))
+        lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS), groups=s(GROUPS))
     ),
     "plan": lambda q, s, c: (
         lw.decisions.decide(q, costs(), task="multiclass")
@@ -195,17 +209,9 @@ def test_mean_probabilities_in_a_frame_are_read_by_name() -> None:
     )
 
 
-def test_prevalences_by_name() -> None:
+def test_weights_by_name() -> None:
     pandas = optional("pandas")
-    q = lw.Ensemble(PROBS, class_names=NAMES)
-    expected = lw.decisions.acquire(q, budget=1, prevalence=[0.5, 0.3, 0.2]).need
-    for shares in (
-        {"fox": 0.2, "cat": 0.5, "dog": 0.3},
-        pandas.Series({"fox": 0.2, "cat": 0.5, "dog": 0.3}),
-    ):
-        need = lw.decisions.acquire(q, budget=1, prevalence=shares).need
-        np.testing.assert_array_equal(need, expected)
-    u = lw.decompose(q)
+    u = lw.decompose(lw.Ensemble(PROBS, class_names=NAMES))
     np.testing.assert_array_equal(
         u.sum(pandas.Series({"fox": 3, "cat": 1, "dog": 2})).total, u.sum([1, 2, 3]).total
     )

@@ -235,9 +235,9 @@ FAULTS = {
         "classes", {"permuted classes"}, permuted_all, (2, 10), on_networks=True
     ),
     "one row does not sum to 1": Fault(
-        "missing", {"sums"}, wrong_sums, (1e-6, 1e-3), on_networks=True
+        "missing", {"scale"}, wrong_sums, (1e-6, 1e-3), on_networks=True
     ),
-    "logits": Fault("scale", {"logits", "log-probabilities"}, logits, (0.1, 1), on_networks=True),
+    "logits": Fault("scale", {"scale"}, logits, (0.1, 1), on_networks=True),
     "rows shuffled": Fault("of the rows", {"unrelated"}, shuffled, (1,)),
     "rows shifted": Fault("row", {"unrelated"}, shifted, (1,)),
     "random numbers": Fault("α", {"unrelated"}, random_numbers, (1, 0.1)),

@@ -170,7 +170,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
             ("calibrated", [calibration(q) for q in raw]),
         ):
             result["calibration_error"][state].append(
-                round(float(calibration_errors(q_test, test.y).classwise_mean), 5)
+                round(float(calibration_errors(q_test, test.y).classwise.value.mean()), 5)
             )
             for price in PRICES:
                 costs = Costs(

@@ -94,7 +94,7 @@ def coverage(rng: np.random.Generator, replicates: int) -> list[dict]:
                 rng.integers(MEMBERS, size=n // size), size
             )  # one member for the whole group
             votes = rng.multinomial(n_votes, q.probs[member, np.arange(n)])
-            r = lw.calibration.vote_reliability(q, votes, groups=groups, n_bins=3)
+            r = lw.calibration.vote_reliability(q, votes, groups=groups)
             for key, x, truth in (
                 ("AU gap", r.aleatoric.labels.gap, 0),
                 ("AU ratio", r.aleatoric.labels.ratio, 1),
@@ -137,12 +137,11 @@ def annotator_coverage(rng: np.random.Generator, replicates: int) -> list[dict]:
             labels = (rng.random(p.shape) < p).astype(int)
             q = lw.Ensemble(np.full((2, 400, 2), 0.5))
             counts = np.stack([a - labels.sum(1), labels.sum(1)], axis=1)
-            named = lw.calibration.vote_reliability(
-                q, labels, annotators=list(map(str, range(a))), n_bins=1
-            )
+            names = list(map(str, range(a)))
+            named = lw.calibration.vote_reliability(q, labels, annotators=names)
             for key, r in (
                 ("by case and annotator", named),
-                ("by case only", lw.calibration.vote_reliability(q, counts, n_bins=1)),
+                ("by case only", lw.calibration.vote_reliability(q, counts)),
             ):
                 x = r.aleatoric.labels.observed
                 hits[key].append(float(x.low[0] <= truth <= x.high[0]))

@@ -107,7 +107,7 @@ def test_prediction_files_follow_the_rule(tmp_path) -> None:
     assert found["accuracy"] == 1
     assert found["calibration_error"] == pytest.approx(0.02)
     costs = tmp_path / "costs.toml"
-    costs.write_text('class_names = ["1", "2", "3"]\nmissed = [1, 1, 2]\n')
+    costs.write_text('class_names = ["1", "2", "3"]\nmissed = {3 = 2}\n')
     for task in ("multiclass", "per_label"):
         run = CliRunner().invoke(
             main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"]

@@ -7,7 +7,6 @@ import pytest
 
 import labelwise as lw
 from labelwise.calibration import fit_calibration
-from labelwise.calibration._maps import fit_slope
 from labelwise.calibration.first_order import METHODS
 from labelwise.evaluation import log_loss
 
@@ -63,15 +62,18 @@ def test_classes_that_exclude_each_other(lib, method):
     )  # sure and wrong
 
 
-def test_temperature_of_one_label_is_found_by_a_grid():
+def test_temperatures_of_labels_are_found_by_a_grid():
     rng = np.random.default_rng(2)
     q, y = labels(rng, 400, members=2, bend=(0.0, 3.0))
-    found = fit_slope(q.probs[..., 0], y[:, 0].astype(float), prior_sd=1e6)
-    grid = np.linspace(0.1, 1.5, 2801)
-    logit = np.log(q.probs[..., 0]) - np.log1p(-q.probs[..., 0])
-    p = (1 / (1 + np.exp(-grid[:, None, None] * logit))).mean(axis=1)
-    loss = -np.where(y[:, 0] == 1, np.log(p), np.log1p(-p)).mean(axis=1)
-    assert found.slope == pytest.approx(grid[loss.argmin()], abs=1e-3)
+    found = fit_calibration(q, y)
+    grid = np.exp(np.linspace(-0.5, 2.5, 3001))
+    logit = np.log(q.probs) - np.log1p(-q.probs)
+    p = (1 / (1 + np.exp(-logit / grid[:, None, None, None]))).mean(axis=1)
+    loss = -np.where(y == 1, np.log(p), np.log1p(-p)).sum(axis=1)
+    loss += np.log(grid)[:, None] ** 2 / 2  # the prior
+    np.testing.assert_allclose(found.temperature, grid[loss.argmin(axis=0)], rtol=2e-3)
+    mean = (1 / (1 + np.exp(-logit / found.temperature))).mean(axis=0)
+    np.testing.assert_allclose(found(q).mean(), mean)
 
 
 def test_a_perfect_small_set_stays_finite():

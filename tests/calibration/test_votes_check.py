@@ -21,7 +21,7 @@ def test_the_test_keeps_right_claims_and_rejects_wrong_ones():
     q, votes, _ = simulated(rng, 1500, 5, scale=2.0)
     wrong = check_votes(q, votes, n_bootstrap=100, rng=0)
     assert not wrong.ok
-    assert not wrong.equivalent
+    assert wrong.within > 0.2
     assert wrong.p_value == pytest.approx(1 / 101)
     assert "contradict" in str(wrong)
     replicated = check_votes(
@@ -33,7 +33,6 @@ def test_the_test_keeps_right_claims_and_rejects_wrong_ones():
         rng=0,
     )
     assert replicated.ok
-    assert replicated.equivalent
     assert replicated.within < 0.2
     assert "do not contradict" in str(replicated)
 
@@ -63,7 +62,5 @@ def test_few_disagreements_are_pooled_or_refused():
     assert list(check.claimed) == ["a", "b"]
     with pytest.raises(ValueError, match="at least 20 disagreements"):
         check_votes(lw.Ensemble(probs[:, :4]), np.tile([2, 0, 0, 0], (4, 1)), rng=0)
-    with pytest.raises(ValueError, match="`tolerance`"):
-        check_votes(lw.Ensemble(probs), np.full((200, 4), 2), tolerance=0)
     with pytest.raises(ValueError, match="`fitted_on` must be"):
         check_votes(lw.Ensemble(probs), np.full((200, 4), 2), fitted_on=(1,))

@@ -83,7 +83,7 @@ def test_without_groups_it_is_the_standard_error_of_the_mean():
         (x, np.arange(12)),
         (np.repeat(x, 3, axis=0), np.repeat(np.arange(12), 3)),
     ):  # copies in one group say no more
-        se, freedom = standard_error(values, code, 12, None)
+        se, freedom = standard_error(values, code, 12)
         np.testing.assert_allclose(se, stats.sem(x), rtol=1e-12)
         np.testing.assert_allclose(freedom, 11)
 

@@ -37,13 +37,8 @@ MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
         ({"matrix": [[0, 1], [1, 0]], "expert_error": 1.0}, "at least 0 and below 1; got 1.0"),
         ({"matrix": [[0, 1], [1, 0]], "expert_error": None}, "at least 0 and below 1; got None"),
         (
-            {"false_alarm": {"a": 1, "b": 1}, "missed": [1, 2]},
-            "pass `class_names` for its order",
-        ),
-        ({"false_alarm": [[1, 2]], "missed": 1}, "one number per class; got shape"),
-        (
-            {"false_alarm": [1, 2], "missed": 1, "class_names": ["a", "b", "c"]},
-            "one for each of the 3 classes",
+            {"false_alarm": [1, 2], "missed": 1},
+            "`false_alarm` must be a number or a mapping from class names; got [1, 2]",
         ),
     ],
 )

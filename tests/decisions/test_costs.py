@@ -50,12 +50,6 @@ def test_names_of_the_costs_serve_a_prediction_without_names():
         ),
         (Costs([[0, 1], [1, 0]]), "multi-class", 2, "Did you mean 'multiclass'?"),
         (
-            Costs(false_alarm=[1, 2], missed=1),
-            "per_label",
-            3,
-            "`false_alarm` is given for 2 classes; the prediction has K = 3",
-        ),
-        (
             Costs(MATRIX, class_names=NAMES),
             "multiclass",
             3,

@@ -91,8 +91,9 @@ def test_at_equal_cost_predicting_comes_before_abstaining_and_both_before_asking
 def test_every_array_library_gives_its_own_arrays(lib):
     probs = np.random.default_rng(4).dirichlet([1, 1, 1], (3, 20))
     costs = Costs(
-        false_alarm=[1, 2, 1],
-        missed=[4, 5, 2],
+        false_alarm={"0": 1, "1": 2},
+        missed={"0": 4, "1": 5, "2": 2},
+        class_names=["0", "1", "2"],
         abstain=1.1,
         ask=0.4,
         expert_error=0.1,
@@ -170,7 +171,8 @@ def test_mistakes_are_told():
 @pytest.mark.parametrize("task", ["multiclass", "per_label"])
 def test_one_case_without_a_batch_axis(task):
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=4)
-    costs = lw.decisions.Costs(missed=[1, 3, 5], false_alarm=[1, 2, 0.5], abstain=0.7, ask=0.3)
+    named = {"class_names": ["a", "b", "c"], "abstain": 0.7, "ask": 0.3}
+    costs = lw.decisions.Costs(missed={"b": 3, "c": 5}, false_alarm={"b": 2, "c": 0.5}, **named)
     one, many = (
         lw.decisions.decide(lw.Ensemble(p, member_axis=0), costs, task=task)
         for p in (probs, probs[:, None])

@@ -15,6 +15,13 @@ from labelwise.decisions import ABSTAIN, ASK, Costs, decide
 DRAWS = 60_000
 
 
+def label_costs(false_alarm, missed, **prices):
+    """Costs of labels 0, 1, … from sequences."""
+    names = list(map(str, range(len(missed))))
+    alarms, misses = (dict(zip(names, map(float, x), strict=True)) for x in (false_alarm, missed))
+    return Costs(false_alarm=alarms, missed=misses, class_names=names, **prices)
+
+
 def weighted_ensemble(rng):
     return lw.Ensemble(rng.dirichlet([0.6, 0.8, 1.0], (4, 3)), weights=[1, 2, 3, 1])
 
@@ -73,7 +80,7 @@ def test_values_of_information_are_what_playing_the_cases_gives(kind, abstain, e
     a, b = np.array([1.0, 2.0, 0.5]), np.array([3.0, 1.0, 4.0])
     labels = decide(
         q,
-        Costs(false_alarm=a, missed=b, abstain=abstain, expert_error=error),
+        label_costs(a, b, abstain=abstain, expert_error=error),
         task="per_label",
     )
     for i, k in product(range(2), range(3)):
@@ -159,7 +166,7 @@ def test_multiclass_is_the_best_of_all_plans(weights, pay, abstain, ask, error):
 )
 def test_per_label_is_the_best_set_of_labels_to_act_on(t, a, b, abstain, ask, error):
     q = lw.MultiLabelEnsemble(np.array(t)[None, None])
-    costs = Costs(false_alarm=a, missed=b, abstain=abstain, ask=ask, expert_error=error)
+    costs = label_costs(a, b, abstain=abstain, ask=ask, expert_error=error)
     plan = decide(q, costs, task="per_label")
     each = [
         [

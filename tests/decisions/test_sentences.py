@@ -28,7 +28,8 @@ def test_sentences():
         "knowing the exact probabilities would save at most 0 if no expert is asked and the "
         "predicted spread is right"
     )
-    costs = Costs(false_alarm=[1, 2, 1], missed=[1, 20, 2], ask=1.5, abstain=3, class_names=names)
+    missed = {"melanoma": 20, "lentigo": 2}
+    costs = Costs(false_alarm={"melanoma": 2}, missed=missed, ask=1.5, abstain=3)
     label = decide(q, costs, task="per_label")
     assert label.explain(0, label="melanoma") == (
         "ask an expert about melanoma: the expert's answer saves 1.8 on average and costs 1.5; "
@@ -50,7 +51,7 @@ def test_sentences():
     )
     many = decide(
         lw.MultiLabelEnsemble(np.full((1, 1, 9), 0.9)),
-        Costs(false_alarm=np.r_[9, np.ones(8)], missed=1, abstain=0.2),
+        Costs(false_alarm={"0": 9}, abstain=0.2, class_names=list("012345678")),
         task="per_label",
     )
     assert (

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import labelwise as lw
 from labelwise.decisions import choose_threshold
-from labelwise.decisions.thresholds import _starts
+from labelwise.decisions.thresholds import _starts_of_threshold_tests
 
 SIMULATIONS = 2000
 # (probability of a mistake at a score u ~ U(0, 1), error among the accepted up to λ, target)
@@ -85,7 +85,7 @@ def test_equals_the_definition(data, target):
     """
     confidence = 0.7
     score, correct = np.array([s for s, _ in data]), np.array([c for _, c in data])
-    starts, share = _starts(len(data), target, 1 - confidence)
+    starts, share = _starts_of_threshold_tests(len(data), target, 1 - confidence)
     best = -np.inf
     for start in starts:
         pessimistic = sorted(data)[:start]  # False before True: mistakes first among ties
@@ -107,11 +107,11 @@ def test_equals_the_definition(data, target):
 
 def test_starts_depend_on_the_number_of_cases_only_and_can_pass():
     for n in (1, 10, 60, 61, 100, 1000, 10**6):
-        starts, share = _starts(n, 0.05, 0.05)
+        starts, share = _starts_of_threshold_tests(n, 0.05, 0.05)
         assert all(k < n and 0.95**k <= share for k in starts)
         assert share * max(len(starts), 1) <= 0.05 + 1e-12
-    assert _starts(59, 0.05, 0.05)[0] == []
-    assert _starts(60, 0.05, 0.05)[0] == [59]
+    assert _starts_of_threshold_tests(59, 0.05, 0.05)[0] == []
+    assert _starts_of_threshold_tests(60, 0.05, 0.05)[0] == [59]
 
 
 def test_when_no_threshold_reaches_the_target_the_result_says_why():

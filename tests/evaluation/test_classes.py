@@ -54,9 +54,11 @@ def test_definitions(rare):
         np.testing.assert_allclose(
             getattr(summary.own, measure).value, [x[truth == k, k].mean() for k in range(3)]
         )
-    np.testing.assert_allclose(summary.ratio.value, u.epistemic.sum(0) / u.total.sum(0))
+    np.testing.assert_allclose(
+        summary.everywhere.epistemic_share.value, u.epistemic.sum(0) / u.total.sum(0)
+    )
     assert summary.counts.tolist() == [700, 280, 20]
-    assert np.isnan(summary.ratio.low)
+    assert np.isnan(summary.everywhere.epistemic_share.low)
     assert str(summary).splitlines()[1].split()[0] == "rare"
 
 
@@ -84,8 +86,10 @@ def test_bootstrap_replicates_follow_the_definition(rare):
     )
     ends = summary.own.epistemic.low[2], summary.own.epistemic.high[2]
     np.testing.assert_allclose(ends, expit(logit(value) + np.array([-half, half])))
-    np.testing.assert_allclose(summary.ratio.high[:2], np.quantile(ratio, 0.975, axis=0)[:2])
-    assert "120 groups" in summary.ratio.method
+    np.testing.assert_allclose(
+        summary.everywhere.epistemic_share.high[:2], np.quantile(ratio, 0.975, axis=0)[:2]
+    )
+    assert "120 groups" in summary.everywhere.epistemic_share.method
 
 
 def test_interval_of_the_mean_covers():
@@ -181,7 +185,7 @@ def test_all_libraries(lib):
 
 def test_no_doubt_no_ratio():
     summary = by_class(lw.decompose(lw.Ensemble(np.array([[[1.0, 0.0]]]))))
-    assert np.isnan(summary.ratio.value).all()
+    assert np.isnan(summary.everywhere.epistemic_share.value).all()
     assert summary.ranking == ("0", "1")
 
 

@@ -25,22 +25,23 @@ def test_bundled_networks_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "what"),
     [
-        (np.log, "log-probabilities"),
-        (lambda p: 100 * p, "percentages"),
-        (lambda p: np.log(p) + 3, "logits"),
-        (lambda p: p * np.where(np.arange(len(p)) % 3, 1, 0.9)[:, None], "sums"),
-        (lambda p: p + np.array([0.05, -0.05, 0, 0]) * (p[:, :1] > 0.97), "off scale"),
-        (lambda p: np.where(p > 0.9, np.nan, p), "not finite"),
+        (np.log, "must lie between 0 and 1; values range from -6.9"),
+        (lambda p: 100 * p, "They sum to 100. Percentages? Divide by 100"),
+        (lambda p: np.log(p) + 3, "If these are logits, use Ensemble.from_logits"),
+        (lambda p: p * np.where(np.arange(len(p)) % 3, 1, 0.9)[:, None], "must sum to 1"),
+        (lambda p: np.where(p > 0.9, np.nan, p), "NaN"),
     ],
 )
-def test_scale_of_one_member(change, fault) -> None:
+def test_scale_of_one_member(change, what) -> None:
     probs, _ = members()
     probs[2] = np.clip(probs[2], 1e-3, None)
     probs[2] = change(probs[2] / probs[2].sum(axis=-1, keepdims=True))
     check = lw.check_ensemble(probs)
-    assert found(check) == [(fault, (2,))]
+    assert found(check) == [("scale", (2,))]
+    assert check.findings[0].sentence.startswith("Of member 2, `probs` ")
+    assert what in check.findings[0].sentence
     assert check.effective_members is not None  # of the other four
 
 
@@ -75,10 +76,18 @@ def test_many_instances_stored_predictions_and_single_members() -> None:
     ]
 
 
+def test_true_classes_are_matched_by_their_index(optional) -> None:
+    """All members have the same wrong order of classes, which only the true classes tell."""
+    pandas = optional("pandas")
+    probs, y = members(3, 200)
+    names = [f"case{i}" for i in range(200)]
+    q = lw.Ensemble([pandas.DataFrame(p[:, [1, 0, 2, 3]], index=names) for p in probs])
+    labels = pandas.Series(y, index=names)[::-1]
+    assert found(lw.check_ensemble(q, labels)) == [("permuted classes", (i,)) for i in range(3)]
+
+
 def test_refusals() -> None:
     with pytest.raises(TypeError, match="an ensemble with members; Dirichlet has none"):
         lw.check_ensemble(lw.Dirichlet(np.ones((3, 2))))
     with pytest.raises(ValueError, match="floating array"):
         lw.check_ensemble(np.ones((3, 2)))
-    with pytest.raises(ValueError, match="`y_true` must say 0 or 1 for each label"):
-        lw.check_ensemble(lw.MultiLabelEnsemble(np.full((2, 3, 4), 0.5)), [0, 1, 2])

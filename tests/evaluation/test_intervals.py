@@ -8,7 +8,6 @@ import pytest
 import labelwise as lw
 from interval_cases import ensemble, softmax
 from labelwise.evaluation import bootstrap_uncertainty
-from labelwise.evaluation.intervals import reweighted
 
 
 def test_standard_errors_follow_the_definition():
@@ -111,34 +110,19 @@ def test_friendly_errors(options, words):
         bootstrap_uncertainty(q, **{"rng": 0, **options})
 
 
-LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 5)]
+def test_members_without_weight_are_refused():
+    q = lw.Ensemble(np.full((3, 2, 2), 0.5), weights=[1, 0, 0])
+    with pytest.raises(ValueError, match="`q` has members of weight 0: drop them before"):
+        bootstrap_uncertainty(q, rng=0)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("events", [None, {"a or b": [0, 1], "c": [2]}])
-def test_reweighting_equals_decomposing_anew(loss, weighted, events):
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet([1, 1, 1], size=(6, 7))
-    q = lw.Ensemble(probs, weights=rng.random(6) if weighted else None)
-    u = lw.decompose(q, loss, events=events)
-    counts = rng.multinomial(6, np.full(6, 1 / 6), size=10)
-    weights = counts / counts.sum(1, keepdims=True)
-    for w, x in zip(weights, reweighted(q, u, weights), strict=True):
-        again = lw.decompose(lw.Ensemble(probs, weights=w), loss, events=events)
-        np.testing.assert_allclose(x[0], again.aleatoric, atol=1e-14)
-        np.testing.assert_allclose(x[1], again.epistemic, atol=1e-14)
-
-
-def test_reweighting_keeps_the_digits_when_members_nearly_agree():
-    base = np.array([0.3, 0.5, 0.2])
-    shift = np.array([1.0, -1.0, 0.0]) * 1e-9
-    probs = np.stack([base + m * shift for m in range(4)])[:, None]
-    q = lw.Ensemble(probs)
-    u = lw.decompose(q, "log")
-    (x,) = reweighted(q, u, np.array([[0.5, 0.5, 0.0, 0.0]]))
-    again = lw.decompose(lw.Ensemble(probs[:2]), "log")
-    np.testing.assert_allclose(x[1][0, :2], again.epistemic[0, :2], rtol=1e-5)
-    agree = lw.Ensemble(np.broadcast_to(base, (4, 1, 3)).copy())
-    (x,) = reweighted(agree, lw.decompose(agree), np.array([[0.5, 0.5, 0.0, 0.0]]))
-    assert np.all(x[1] == 0)
+def test_digits_are_kept_when_members_nearly_agree():
+    away = np.arange(4)[:, None, None] * np.array([1.0, -1.0, 0.0])
+    widths = []
+    for size in (1e-5, 1e-9):
+        q = lw.Ensemble([0.3, 0.5, 0.2] + size * away)
+        found = bootstrap_uncertainty(q, rng=0, n_bootstrap=50).epistemic
+        widths.append(found.high[:2] / found.value[:2])
+    np.testing.assert_allclose(widths[0], widths[1], rtol=1e-3)
+    agree = lw.Ensemble(np.tile([0.3, 0.5, 0.2], (4, 1, 1)))
+    assert not bootstrap_uncertainty(agree, rng=0, n_bootstrap=50).epistemic.high.any()

@@ -84,7 +84,7 @@ def test_costs_of_hundreds_of_digits(tmp_path: Path) -> None:
     many = "1" + "0" * 400
     for text in (
         f"false_alarm = 1\nmissed = 1\nabstain = {many}",
-        f"false_alarm = 1\nmissed = [1, {many}]",
+        f"false_alarm = 1\nmissed = {{a = {many}}}",
         f"matrix = [[0, 1], [{many}, 0]]",
         f"[matrix.a]\nb = {many}\n[matrix.b]\na = 1",
         "matrix = [[0, 1], [[1], 0]]",

@@ -135,5 +135,5 @@ def test_page_and_commands_mean_the_same_by_epistemic_share(tmp_path) -> None:
         assert page["own"]["epistemic_share"][k] == pytest.approx(share)
         assert found[str(k)] == pytest.approx(share)
     assert page["everywhere"]["epistemic_share"] == pytest.approx(
-        lw.evaluation.by_class(u).ratio.value
+        lw.evaluation.by_class(u).everywhere.epistemic_share.value
     )

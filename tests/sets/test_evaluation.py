@@ -25,8 +25,8 @@ def test_evaluation_tells_coverage_and_size() -> None:
     assert evaluation.size_counts.sum() == 400
     assert "melanoma" in repr(evaluation)
     assert evaluation.to_frame().shape[0] == 5
-    frame = sets.predict(ensemble(p[400:])).to_frame(y_true=y[400:])
-    assert frame["covered"].mean() == pytest.approx(evaluation["all classes"].coverage)
+    covered = member[np.arange(400), y[400:]]
+    assert covered.mean() == pytest.approx(evaluation["all classes"].coverage)
     code = np.arange(400) // 8
     grouped = fit_sets(p[:400], y[:400], groups=code, guarantee="marginal")
     shares = [

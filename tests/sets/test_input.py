@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.sets._input import calibration_cases, class_probabilities, one_class_each
+from labelwise.sets import fit_sets
+from labelwise.sets._input import class_probabilities, one_class_each
 from set_cases import NAMES, cases
+
+MARGINAL: dict[str, Any] = {"guarantee": "marginal", "coverage": 0.8}
 
 
 def test_distributions_predictions_and_arrays_give_the_same() -> None:
@@ -23,15 +28,13 @@ def test_distributions_predictions_and_arrays_give_the_same() -> None:
 
 def test_cases_have_one_class_each() -> None:
     p, y = cases(20)
-    found, labels, names = calibration_cases(
-        lw.Ensemble(p[None], class_names=NAMES), [NAMES[k] for k in y]
-    )
-    np.testing.assert_array_equal(labels, y)
-    assert (found.shape, names) == ((20, 4), tuple(NAMES))
-    assert calibration_cases(p, y)[2] == ("0", "1", "2", "3")
+    named = fit_sets(lw.Ensemble(p[None], class_names=NAMES), [NAMES[k] for k in y], **MARGINAL)
+    plain = fit_sets(p, y, **MARGINAL)
+    np.testing.assert_array_equal(named.thresholds, plain.thresholds)
+    assert (named.class_names, plain.class_names) == (tuple(NAMES), ("0", "1", "2", "3"))
     with pytest.raises(ValueError, match="may occur together"):
         one_class_each(lw.MultiLabelEnsemble(p[None]), "q")
     with pytest.raises(ValueError, match=r"mean probabilities \(N, K\); got shape \(4,\)"):
         class_probabilities(p[0], "q")
     with pytest.raises(ValueError, match="at least one case; got none"):
-        calibration_cases(p[:0], y[:0])
+        fit_sets(p[:0], y[:0])

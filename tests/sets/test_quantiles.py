@@ -23,7 +23,7 @@ def test_thresholds_are_the_smallest_that_cover_enough(values: list[int], writte
     t = conformal_threshold(scores, level)
     enough = [s for s in scores if sum(scores <= s) >= Fraction(written) * (len(scores) + 1)]
     assert t == (min(enough) if enough else inf)
-    assert t == conformal_threshold(scores, level, np.ones(len(scores)))  # equal weights
+    assert t == conformal_threshold(scores, level, np.arange(len(scores)))
     for s in range(-1, 7):  # p-value above α and score below the threshold are the same thing
         count = sum(scores >= s) + 1
         assert (s <= t) == (Fraction(int(count), len(scores) + 1) > 1 - Fraction(written))

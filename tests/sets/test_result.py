@@ -23,8 +23,7 @@ def test_sizes_and_names() -> None:
 
 def test_a_row_for_each_case(optional) -> None:
     optional("pandas")
-    table = SETS.to_frame(ids=["x", "y"], y_true=["c", "a"])
+    table = SETS.to_frame(ids=["x", "y"])
     assert table["set"].tolist() == ["a; c", ""]
-    assert table["covered"].tolist() == [True, False]
     assert table["in_c"].tolist() == [True, False]
     assert table["id"].tolist() == ["x", "y"]

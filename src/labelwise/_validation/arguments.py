@@ -12,7 +12,10 @@ from .._errors import InputError, did_you_mean
 
 
 class Check:
-    """A result that says by ``ok`` whether nothing was found."""
+    """A result that says by ``ok`` whether nothing was found, and prints as sentences."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __bool__(self) -> NoReturn:
         """Refuse: ``if check_calibration(...)`` does not tell whether "found something" or "all is

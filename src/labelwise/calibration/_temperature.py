@@ -1,4 +1,4 @@
-"""Temperature scaling: recalibrate probabilities of exclusive classes with one number."""
+"""Temperature scaling: recalibrate probabilities with one number, or one for each label."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from .._arrays import Array, namespace, smallest
 BOUNDS = (1e-3, 1e3)
 
 
-def logits_of(probs: Array) -> Array:
+def logits_of_classes(probs: Array) -> Array:
     """log p; 0 is taken for the smallest normal number."""
     xp, floor = namespace(probs), smallest(probs)[0]
     return xp.log(xp.where(probs > floor, probs, floor + 0 * probs))
+
+
+def logits_of_labels(p: np.ndarray) -> np.ndarray:
+    """log p − log(1 − p); 0 and 1 are moved by the smallest number that makes both finite."""
+    limits = np.finfo(float)
+    return np.asarray(
+        np.log(np.maximum(p, limits.tiny)) - np.log(np.maximum(1 - p, limits.eps / 2))
+    )
 
 
 def fit_temperature(
@@ -22,7 +30,8 @@ def fit_temperature(
 ) -> float:
     r"""The temperature under which the (weighted) mean over the members has the highest likelihood.
 
-    .. math:: T = \arg\min_T\ -\sum_i \log \sum_m w_m\, \mathrm{softmax}(z_{mi} / T)_{y_i} + \frac{(\ln T)^2}{2 \sigma^2}
+    .. math:: T = \arg\min_T\ -\sum_i \log \sum_m w_m\, \mathrm{softmax}(z_{mi} / T)_{y_i}
+              + \frac{(\ln T)^2}{2 \sigma^2}
 
     The second term is a weak prior (at T = 4 it costs 1 nat in total) that keeps T from going to 0
     on a small data set without errors.
@@ -37,7 +46,7 @@ def fit_temperature(
         Of the members, summing to 1.
     prior_sd : float
         σ, the prior standard deviation of ln T.
-    """  # noqa: E501
+    """
     from scipy.optimize import minimize_scalar
 
     away = z - z[:, np.arange(len(y)), y, None]  # from the true class

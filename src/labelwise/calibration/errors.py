@@ -30,12 +30,6 @@ class CalibrationErrors:
     """Error of the top label's probability; ``None`` for multi-label data."""
     classwise: Estimate
     """Error of each class's probability, (K,)."""
-    classwise_mean: Estimate
-    """Mean over the classes."""
-    relative: Estimate
-    """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per
-    expected case. For rare classes.
-    """
     class_names: tuple[str, ...]
 
 
@@ -43,8 +37,8 @@ class BinnedErrors:
     """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals
     of any confidence.
 
-    All arrays end in (binnings, 1 + K + 1 + K): ece, class-wise errors, their mean, relative
-    errors.
+    All arrays end in (binnings, columns). The columns are the classes, after the top label if the
+    classes exclude each other.
     """
 
     def __init__(
@@ -60,57 +54,46 @@ class BinnedErrors:
     ) -> None:
         for n_bins in binnings:
             check_positive(n_bins, "n_bins")
-        y_true, groups = same_rows(q, y_true=y_true, groups=groups)
-        p, outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
-        self.n, self.k = p.shape
-        expected = p.mean(axis=0)
-        self.expected = np.where(expected > 0, expected, np.nan)
+        y_true, self.groups = same_rows(q, y_true=y_true, groups=groups)
+        self.p, self.outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
+        self.n = len(self.p)
         self.binnings = len(binnings)
-        columns = with_top_label(p, outcomes) if self.exclusive else (p, outcomes)
-        tiled = [np.tile(x, self.binnings) for x in columns]
-        binned = Binned(
-            tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive
-        )
+        columns = self.p, self.outcomes
+        if self.exclusive:
+            columns = with_top_label(*columns)
+        forecast, outcomes = (np.tile(x, self.binnings) for x in columns)
+        n_bins_of_columns = np.repeat(binnings, columns[0].shape[1]).tolist()
+        binned = Binned(forecast, outcomes, n_bins_of_columns, adaptive)
         gaps = binned.gaps
         self.value = self._errors_from_gaps(gaps)
         rng = as_rng(rng)
-        resampling = Resampling(self.n, groups, n_bootstrap, confidence, rng)
+        resampling = Resampling(self.n, self.groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
             replicates = binned.bootstrap_gaps(resampling)
             self.replicates = self._errors_from_gaps(replicates)
-            wider = widening(resampling.n_groups, confidence)
+            wider = widening_of_few_groups(resampling.n_groups, confidence)
             self.noise = wider * self._errors_from_gaps(replicates - gaps)
-            self.null = np.stack(
-                [
-                    self._errors_from_gaps(x)
-                    for x in self._simulated_gaps(binned, p, resampling.n_bootstrap, rng)
-                ]
-            )
+            simulated = self._simulated_gaps(binned, resampling.n_bootstrap, rng)
+            self.null = np.stack([self._errors_from_gaps(x) for x in simulated])
 
     def _errors_from_gaps(self, gaps: np.ndarray) -> np.ndarray:
-        """Errors from gaps (..., columns, bins)."""
+        """Errors from gaps (..., columns of all binnings, bins)."""
         each = np.abs(gaps).sum(axis=-1)
-        each = each.reshape(*each.shape[:-1], self.binnings, -1)
-        top, classes = np.nan * each[..., :1], each
-        if self.exclusive:
-            top, classes = each[..., :1], each[..., 1:]
-        return np.concatenate(
-            [top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1
-        )
+        return np.asarray(each.reshape(*each.shape[:-1], self.binnings, -1))
 
     def _simulated_gaps(
-        self, binned: Binned, p: np.ndarray, n: int, rng: np.random.Generator
+        self, binned: Binned, n: int, rng: np.random.Generator
     ) -> Iterator[np.ndarray]:
         """Gaps of outcomes simulated ``n`` times from the forecasts, as if these were right."""
         forecast = binned.sums(binned.forecast)
         cell = binned.cell.reshape(self.n, self.binnings, -1)
-        top, cumulative, every = p.argmax(axis=1), np.cumsum(p, axis=1), np.arange(self.n)
+        p, every = self.p, np.arange(self.n)
+        top, cumulative = p.argmax(axis=1), np.cumsum(p, axis=1)
         for _ in range(n):
             if self.exclusive:  # one class occurs, which may be the top label
-                drawn = (rng.random((self.n, 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(
-                    axis=1
-                )
+                level = rng.random((self.n, 1)) * cumulative[:, -1:]
+                drawn = (level >= cumulative[:, :-1]).sum(axis=1)
                 hit = np.concatenate([cell[every, :, 1 + drawn], cell[drawn == top, :, 0]])
             else:
                 hit = np.moveaxis(cell, 1, 2)[rng.random(p.shape) < p]
@@ -118,7 +101,7 @@ class BinnedErrors:
             yield (hits - forecast) / self.n
 
 
-def widening(n_groups: int, confidence: float) -> float:
+def widening_of_few_groups(n_groups: int, confidence: float) -> float:
     """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the
     normal distribution.
     """
@@ -126,12 +109,6 @@ def widening(n_groups: int, confidence: float) -> float:
 
     side = (1 + confidence) / 2
     return float(stdtrit(n_groups - 1, side) / ndtri(side) * np.sqrt(n_groups / (n_groups - 1)))
-
-
-def quantile(x: np.ndarray, p: float) -> np.ndarray:
-    """Quantile over the replicates; NaN stays NaN."""
-    undefined = np.isnan(x).any(axis=0)
-    return np.where(undefined, np.nan, np.quantile(np.where(undefined, 0, x), p, axis=0))
 
 
 def calibration_errors(
@@ -146,7 +123,8 @@ def calibration_errors(
 ) -> CalibrationErrors:
     r"""Expected calibration errors (ECE) of the top label and of each class.
 
-    .. math:: \mathrm{ECE}_k = \sum_b \frac{n_b}{n} \left| \text{frequency}_b - \text{mean forecast}_b \right|
+    .. math:: \mathrm{ECE}_k
+              = \sum_b \frac{n_b}{n} \left| \text{frequency}_b - \text{mean forecast}_b \right|
               = \sum_b \Big| \frac1n \sum_{i \in b} (1[y_i = k] - \bar\theta_{ik}) \Big|
 
     Parameters
@@ -174,28 +152,26 @@ def calibration_errors(
     >>> errors = calibration_errors(p, [0, 1, 1, 1], n_bins=2)
     >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
     (0.05, array([0.35, 0.35]))
-    """  # noqa: E501
+    """
     errors = BinnedErrors(q, y_true, [n_bins], False, groups, n_bootstrap, confidence, rng)
-    low = high = np.full_like(errors.value, np.nan)
+    value = errors.value[0]
+    low = high = np.full_like(value, np.nan)
     method = "none"
     if errors.wanted:
         method = "bootstrap and forecasts"
         side = (1 + confidence) / 2
-        noise = np.maximum(quantile(errors.noise, side), quantile(errors.null, side))
-        low = np.maximum(errors.value - noise, 0)
+        replicates, noise, null = (
+            np.quantile(x[:, 0], side, axis=0)
+            for x in (errors.replicates, errors.noise, errors.null)
+        )
+        low = np.maximum(value - np.maximum(noise, null), 0)
         # the estimate, itself biased upwards, plus the bootstrap spread without its bias
-        spread = quantile(errors.replicates, side) - errors.replicates.mean(axis=0)
-        high = errors.value + np.maximum(spread, 0)
+        spread = replicates - errors.replicates[:, 0].mean(axis=0)
+        high = value + np.maximum(spread, 0)
 
     def estimate(columns: Any) -> Estimate:
-        value, least, most = (x[0, columns] for x in (errors.value, low, high))
-        return Estimate(value, least, most, confidence, method)
+        return Estimate(value[columns], low[columns], high[columns], confidence, method)
 
-    k = errors.k
-    return CalibrationErrors(
-        estimate(0) if errors.exclusive else None,
-        estimate(slice(1, 1 + k)),
-        estimate(1 + k),
-        estimate(slice(2 + k, None)),
-        errors.class_names,
-    )
+    if errors.exclusive:
+        return CalibrationErrors(estimate(0), estimate(slice(1, None)), errors.class_names)
+    return CalibrationErrors(None, estimate(slice(None)), errors.class_names)

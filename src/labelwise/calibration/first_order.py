@@ -4,7 +4,6 @@ labels may occur together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,13 +19,12 @@ from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ..evaluation import brier_score, log_loss
-from ._maps import IsotonicMap, fit_isotonic, fit_slope
-from ._temperature import fit_temperature, logits_of
+from ._maps import IsotonicMap, fit_isotonic
+from ._temperature import fit_temperature, logits_of_classes, logits_of_labels
 
 Method = Literal["temperature", "isotonic"]
 METHODS = ("temperature", "isotonic")
 Members = Ensemble | MultiLabelEnsemble
-Map = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,46 +32,34 @@ class Calibration:
     """A fitted recalibration. Call it on an ensemble to get the recalibrated one."""
 
     method: Method
-    maps: tuple[Map, ...] | None
-    """The map of each label's probability."""
-    temperature: float | None
-    """Of classes that exclude each other, instead of maps: softmax(log p / T). T > 1 if the model
-    is overconfident.
+    maps: tuple[IsotonicMap, ...] | None
+    """The isotonic map of each label's probability."""
+    temperature: Any
+    """T of softmax(log p / T), a number; of labels that may occur together one for each, (K,). T >
+    1 if the model is overconfident. ``None`` if there are maps.
     """
     log_loss: tuple[float, float]
     """Of the mean prediction on the fitting data, before and after, in bits."""
     brier: tuple[float, float]
     """The same for the Brier score."""
-    class_names: tuple[str, ...] | None = None
+    n_classes: int
+    class_names: tuple[str, ...] | None
     """Of the cases it was fitted to, if they have names."""
 
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
-        probs = _check(q).probs
-        if self.maps is None:
-            new = softmax_of(logits_of(probs) / self.temperature)
-        else:
-            self._check_classes(q)
-            p = to_numpy(probs).astype(float)
-            mapped = np.stack([f(p[..., k]) for k, f in enumerate(self.maps)], axis=-1)
-            if q.exclusive:
-                mapped /= mapped.sum(axis=-1, keepdims=True)
-            new = like(mapped, probs)
-        kind: Any = type(q)
-        result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
-        return with_ids(result, q.ids)
-
-    def _check_classes(self, q: Members) -> None:
-        n = len(self.maps or ())
-        if q.n_classes != n:
+        _check_has_members(q)
+        if q.n_classes != self.n_classes:
             raise ValueError(
-                f"`q` must have the {n} classes the maps were fitted for; got {q.n_classes}"
+                f"`q` must have the {self.n_classes} classes the maps were fitted for; got "
+                f"{q.n_classes}"
             )
         if None not in (self.class_names, q.class_names) and self.class_names != q.class_names:
             raise InputError(
                 "`q` must have the classes the maps were fitted for, in their order, "
                 f"{first_names(self.class_names or ())}; got {first_names(q.class_names or ())}"
             )
+        return _recalibrated(q, self.maps, self.temperature)
 
 
 def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") -> Calibration:
@@ -105,10 +91,10 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     >>> q = lw.MultiLabelEnsemble(np.array([[[0.99, 0.3], [0.98, 0.1], [0.02, 0.2], [0.99, 0.9]]]))
     >>> calibration = fit_calibration(q, [[1, 0], [1, 0], [0, 0], [0, 1]])
     >>> calibration(q).mean()[0].round(2)
-    array([0.79, 0.22])
+    array([0.87, 0.18])
     """
     check_choice(method, "method", METHODS)
-    _check(q)
+    _check_has_members(q)
     (y_true,) = same_rows(q, y_true=y_true)
     names = q.class_names or tuple(map(str, range(q.n_classes)))
     if not all(q.batch_shape):
@@ -118,44 +104,69 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
         weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
     p = to_numpy(q.probs).astype(float).reshape(q.n_members, -1, q.n_classes)
 
-    maps = temperature = None
+    maps = None
+    temperature: Any = None
     if q.exclusive and method == "temperature":
         y = as_labels(y_true, "y_true", names, q.batch_shape)
         # Logits in the type of `q`, as they are when the temperature is applied.
-        z = to_numpy(logits_of(q.probs)).astype(float).reshape(p.shape)
+        z = to_numpy(logits_of_classes(q.probs)).astype(float).reshape(p.shape)
         temperature = fit_temperature(z, y, weights)
     else:
-        outcomes = outcomes_by_class(y_true, names, q.batch_shape).astype(float)
-        fitted = []
-        for k, y in enumerate(outcomes.T):
-            of_label = np.clip(p[..., k], 0, 1)
-            if method == "isotonic":
-                fitted.append(_fit_isotonic(of_label, y, weights))
-            else:
-                fitted.append(fit_slope(of_label, y, members=weights))
-        maps = tuple(fitted)
-    after = Calibration(method, maps, temperature, (0.0, 0.0), (0.0, 0.0))(q)
+        outcomes = outcomes_by_class(y_true, names, q.batch_shape).astype(int)
+        p = np.clip(p, 0, 1)
+        if method == "isotonic":
+            mean = p.mean(axis=0) if weights is None else (weights[..., None] * p).sum(axis=0)
+            maps = tuple(map(_fit_probability_map, mean.T, outcomes.T))
+        else:
+            # A label is present or absent: two classes, of which absence has the logit 0.
+            z = np.stack([np.zeros_like(p), logits_of_labels(p)], axis=-1)
+            fitted = [fit_temperature(z[:, :, k], y, weights) for k, y in enumerate(outcomes.T)]
+            temperature = np.asarray(fitted)
+    after = _recalibrated(q, maps, temperature)
     return Calibration(
         method,
         maps,
         temperature,
         (float(log_loss(q, y_true)), float(log_loss(after, y_true))),
         (float(brier_score(q, y_true)), float(brier_score(after, y_true))),
+        q.n_classes,
         q.class_names,
     )
 
 
-def _fit_isotonic(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Map:
-    """A map of the mean of the members' probabilities (M, N) of one label."""
-    mean = p.mean(axis=0) if weights is None else (weights * p).sum(axis=0)
-    fitted = fit_isotonic(mean, y)
-    least = 1 / (2 * (len(y) + 1))  # n outcomes alike do not make the next one certain
+def _fit_probability_map(p: np.ndarray, y: np.ndarray) -> IsotonicMap:
+    """An isotonic map whose values are no certainties: n outcomes alike do not make the next one
+    certain.
+    """
+    fitted = fit_isotonic(p, y)
+    least = 1 / (2 * (len(y) + 1))
     return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
 
 
-def _check(q: Any) -> Members:
+def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature: Any) -> Members:
+    """The ensemble with its probabilities mapped, or at this temperature."""
+    from scipy.special import expit
+
+    probs = q.probs
+    if maps is None and q.exclusive:
+        new = softmax_of(logits_of_classes(probs) / temperature)
+    else:
+        p = to_numpy(probs).astype(float)
+        if maps is None:
+            p = expit(logits_of_labels(p) / temperature)
+        else:
+            p = np.stack([f(p[..., k]) for k, f in enumerate(maps)], axis=-1)
+        if q.exclusive:
+            p /= p.sum(axis=-1, keepdims=True)
+        new = like(p, probs)
+    kind: Any = type(q)
+    result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
+    return with_ids(result, q.ids)
+
+
+def _check_has_members(q: Any) -> None:
     if isinstance(q, Ensemble | MultiLabelEnsemble):
-        return q
+        return
     advice = ". Pass lw.Ensemble(probs)"
     if isinstance(q, Distribution):
         advice = ", which has no members"

@@ -55,7 +55,7 @@ class Binned:
         self.forecast, self.outcomes, self.n_bins = forecast, outcomes.astype(float), max(n_bins)
         self.n, self.columns = forecast.shape
         self.edges = [
-            _edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)
+            _bin_edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)
         ]
         self.bin = np.stack(
             [np.searchsorted(e[1:-1], p) for e, p in zip(self.edges, forecast.T, strict=True)],
@@ -90,7 +90,7 @@ class Binned:
         return np.concatenate(parts).reshape(-1, self.columns, self.n_bins)
 
 
-def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
+def _bin_edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
     """Bins of equal width on [0, 1], or of equal mass (possibly fewer, because ties stay
     together).
     """
@@ -150,7 +150,7 @@ def reliability_curves(
     if code is None:
         low, high = binomial_interval(hits, count, confidence)
     else:
-        low, high = _intervals_over_groups(binned, code, confidence)
+        low, high = _bin_intervals_over_groups(binned, code, confidence)
     there = count > 0
     means = [np.where(there, x / np.where(there, count, 1), 0) for x in (total, hits)]
     return {
@@ -167,7 +167,7 @@ def reliability_curves(
     }
 
 
-def _intervals_over_groups(
+def _bin_intervals_over_groups(
     binned: Binned, code: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of the frequency in each bin, (columns, n_bins); from 0 to 1 without cases."""

@@ -62,11 +62,6 @@ class Votes:
         return self.u.class_names
 
     @cached_property
-    def share(self) -> np.ndarray:
-        """Share of the votes for each event, (N, E)."""
-        return np.asarray(self.yes / self.n)
-
-    @cached_property
     def claimed(self) -> np.ndarray:
         """Claimed TU, AU and EU, (3, N, E)."""
         return np.stack([to_numpy(getattr(self.u, part)).astype(float) for part in PARTS])
@@ -82,11 +77,11 @@ class Votes:
         return np.asarray(((self.yes > 0) & (self.yes < self.n)).sum(axis=0))
 
     @cached_property
-    def without_each_annotator(self) -> np.ndarray | None:
+    def without_each_annotator(self) -> np.ndarray:
         """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E);
-        ``None`` for fewer than three.
+        A = 0 for fewer than three.
         """
-        means = []
+        means: list[np.ndarray] = []
         for answer in () if self.answers is None else self.answers:
             n = self.n - ~np.isnan(answer[:, :1])
             enough = n[:, 0] >= 2
@@ -95,7 +90,9 @@ class Votes:
                 observed = pair_statistics(yes[enough], n[enough], self.mean[enough])
                 claimed = self.claimed[:, enough]
                 means.append(np.stack([claimed.mean(axis=1), observed.mean(axis=1)], axis=1))
-        return np.stack(means) if len(means) >= 3 else None
+        if len(means) < 3:
+            means = []
+        return np.reshape(means, (len(means), len(PARTS), 2, self.mean.shape[1]))
 
 
 def claimed_share(u: Uncertainty) -> np.ndarray:
@@ -107,15 +104,18 @@ def claimed_share(u: Uncertainty) -> np.ndarray:
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:
     r"""Means over all pairs of votes of one case, stacked as total, aleatoric and epistemic.
 
-    .. math:: \overline{(v - \bar\theta)^2}, \qquad \overline{\tfrac12 (v_1 - v_2)^2} = \frac{y (n - y)}{n (n - 1)}, \qquad
+    .. math:: \overline{(v - \bar\theta)^2}, \qquad
+              \overline{\tfrac12 (v_1 - v_2)^2} = \frac{y (n - y)}{n (n - 1)}, \qquad
               \overline{(v_1 - \bar\theta)(v_2 - \bar\theta)}
 
     Unbiased for p(1 − p) + (p − θ̄)², p(1 − p) and (p − θ̄)² from two votes on; the last includes
     the bias of the mean and may be negative.
 
-    >>> pair_statistics(np.array([1.0]), np.array([2.0]), np.array([0.3])).ravel().round(3)  # one of two people chose the label
+    One of two people chose the label:
+
+    >>> pair_statistics(np.array([1.0]), np.array([2.0]), np.array([0.3])).ravel().round(3)
     array([ 0.29,  0.5 , -0.21])
-    """  # noqa: E501
+    """
     no, pairs = n - yes, n * (n - 1)
     squares = yes * (1 - mean) ** 2 + no * mean**2
     return np.stack(

@@ -62,28 +62,22 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
     differs; added cases at either bound stand for what was not seen.
     """
     claimed, observed = read.claimed[part], read.observed[part]
-    jackknife = read.without_each_annotator
-    method = f"{read.n_groups} groups"
-    if jackknife is not None:
-        jackknife = jackknife[:, part]
-        method += f", {len(jackknife)} annotators"
+    jackknife = read.without_each_annotator[:, part]  # (annotators, claimed and observed, E)
     if of_sum:
         claimed, observed = claimed.sum(axis=-1), observed.sum(axis=-1)
-        jackknife = None if jackknife is None else jackknife.sum(axis=-1)
+        jackknife = jackknife.sum(axis=-1)
+    method = f"{read.n_groups} groups"
+    if len(jackknife):
+        method += f", {len(jackknife)} annotators"
     c, o = claimed.mean(axis=0), observed.mean(axis=0)
     there = (c > 0) & (o > 0)
     relative = claimed / np.where(there, c, 1) - observed / np.where(there, o, 1)
-    without: list[np.ndarray | None] = [None, None, None]
-    if jackknife is not None:
-        positive = np.where(jackknife > 0, jackknife, 1)
-        logs = np.log(positive[:, 0] / positive[:, 1])
-        without = [jackknife[:, 1], jackknife[:, 0] - jackknife[:, 1], logs]
-    of_observed, of_gap, of_ratio = (
-        standard_error(influence, read.code, read.n_groups, without_one)
-        for influence, without_one in zip(
-            (observed, claimed - observed, relative), without, strict=True
-        )
-    )
+    without_claimed, without_observed = jackknife[:, 0], jackknife[:, 1]
+    logs = np.log(np.where(jackknife > 0, jackknife, 1))
+    groups = read.code, read.n_groups
+    of_observed = standard_error(observed, *groups, without_observed)
+    of_gap = standard_error(claimed - observed, *groups, without_claimed - without_observed)
+    of_ratio = standard_error(relative, *groups, logs[:, 0] - logs[:, 1])
     lowest, highest = case_bounds(part, read, of_sum=of_sum)
     if part == 1:
         bounds, units = (0.0, highest), read.n_groups
@@ -111,33 +105,34 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
         c,
         Estimate(o, low, high, confidence, method),
         gap,
-        _ratio(c, o, gap, t_quantile(df, confidence) * se),
+        _claim_ratio(c, o, gap, t_quantile(df, confidence) * se),
     )
 
 
-def _ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray) -> Estimate:
+def _claim_ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray) -> Estimate:
     """Claimed divided by observed, with half the width ``error`` of its interval on the log scale.
 
     That scale does not know what was not seen. So the interval has at least the ratios of claimed
     to observed that the interval of the gap allows for: if it contains 0, that of the ratio
     contains 1, and where nothing was observed it has a lower end.
     """
-    there = (c > 0) & (o > 0)
-    unseen = (c > 0) & (o == 0)
-    ratio = np.where(there, c / np.where(there, o, 1), np.nan)
-    ratio = np.where(unseen, np.inf, np.where((c == 0) & (o > 0), 0.0, ratio))
-    ratio = np.where((c == 0) & (o == 0), 1.0, ratio)  # nothing claimed, nothing observed
     least, most = c - gap.high, c - gap.low  # what may have been there to observe
-    low = np.where(most > 0, c / np.where(most > 0, most, 1), np.nan)
-    high = np.where(least > 0, c / np.where(least > 0, least, 1), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(o >= 0, c / o, np.nan)
+        low = np.where(most > 0, c / most, np.nan)
+        high = np.where(least > 0, c / least, np.inf)
+    ratio = np.where((c == 0) & (o == 0), 1.0, ratio)  # nothing claimed, nothing observed
+    there = (c > 0) & (o > 0)
     factor = np.exp(np.minimum(error, 500))
-    low = np.where(there, np.fmin(low, ratio / factor), np.where(unseen, low, np.nan))
-    high = np.where(there, np.fmax(high, ratio * factor), np.where(unseen, high, np.nan))
+    low = np.where(there, np.fmin(low, ratio / factor), low)
+    high = np.where(there, np.fmax(high, ratio * factor), high)
+    defined = (c > 0) & (o >= 0)
+    low, high = np.where(defined, low, np.nan), np.where(defined, high, np.nan)
     return Estimate(ratio, low, high, gap.confidence, gap.method)
 
 
 def standard_error(
-    influence: np.ndarray, code: np.ndarray, n_groups: int, jackknife: np.ndarray | None
+    influence: np.ndarray, code: np.ndarray, n_groups: int, jackknife: Any = ()
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of the mean of ``influence`` (N, ...): clustered by group, plus the jackknife over annotators
     (A, ...); and its degrees of freedom.
@@ -146,8 +141,8 @@ def standard_error(
     np.add.at(sums, code, influence - influence.mean(axis=0))
     between = (sums**2).sum(axis=0) * n_groups / (n_groups - 1) / len(influence) ** 2
     parts = [(between, n_groups - 1)]
-    if jackknife is not None:
-        a = len(jackknife)
-        parts.append((((jackknife - jackknife.mean(axis=0)) ** 2).sum(axis=0) * (a - 1) / a, a - 1))
+    a = len(jackknife)
+    if a:
+        parts.append((jackknife.var(axis=0) * (a - 1), a - 1))
     variance, df = pooled_variance(parts)
     return np.sqrt(variance), df

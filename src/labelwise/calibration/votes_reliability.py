@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._resampling import check_confidence
+from .._tables import Shown, Summary
 from ..decomposition import PARTS
 from ..distributions import Distribution
 from ..events import Family
@@ -27,8 +26,8 @@ class VotePart:
     """The sum over the labels; ``None`` for events that overlap."""
 
 
-@dataclass(frozen=True, eq=False)
-class VoteReliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteReliability(Shown):
     """Claimed against observed uncertainty under squared loss, returned by `vote_reliability`."""
 
     total: VotePart
@@ -43,18 +42,15 @@ class VoteReliability:
     left_out: int
     """Cases with fewer than two votes, which are not used."""
 
-    def __str__(self) -> str:
+    def _summary(self) -> Summary:
         parts = (self.total, self.aleatoric, self.epistemic)
-        ratios = np.stack([x.labels.ratio.value for x in parts], axis=-1)
-        rows = dict(zip(self.class_names, ratios, strict=True))
-        if self.total.summed is not None:
-            sums = [x.summed.ratio.value for x in parts if x.summed is not None]
-            rows["sum of all"] = np.array(sums)
-        title = f"claimed ÷ observed, {self.n_cases:,} cases"
-        lines = [f"{title:32}" + "".join(f"{part:>12}" for part in PARTS)]
-        for name, row in rows.items():
-            lines.append(f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in row))
-        return "\n".join(lines)
+        rows = []
+        for k, name in enumerate(self.class_names):
+            rows.append((name, *(f"{x.labels.ratio.value[k]:.2f}" for x in parts)))
+        sums = [f"{x.summed.ratio.value:.2f}" for x in parts if x.summed is not None]
+        if sums:
+            rows.append(("sum of all", *sums))
+        return Summary(f"Claimed ÷ observed, {self.n_cases:,} cases", ("", *PARTS), rows)
 
 
 def vote_reliability(
@@ -68,7 +64,8 @@ def vote_reliability(
 ) -> VoteReliability:
     r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
 
-    .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
+    .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad
+              \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
               \mathrm{TU} \leftrightarrow \tfrac12 [(v_1 - \bar\theta_k)^2 + (v_2 - \bar\theta_k)^2]
 
     for pairs of votes of one case (v = 1 for label k), averaged over the pairs of a case and then
@@ -107,10 +104,10 @@ def vote_reliability(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(2, 2, size=2000)
     >>> votes = rng.binomial(2, p)  # two people vote on each case
-    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
+    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1))
     >>> print(vote_reliability(q, np.stack([votes, 2 - votes], axis=1)).aleatoric.summed.ratio)
     0.991 (95 % interval 0.941 to 1.045)
-    """  # noqa: E501
+    """
     check_confidence(confidence)
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     parts = []
@@ -119,5 +116,5 @@ def vote_reliability(
         if read.u.structure != "overlapping":
             summed = mean_claim(read, part, confidence, of_sum=True)
         parts.append(VotePart(mean_claim(read, part, confidence), summed))
-    left_out = int(np.sum(~read.keep))
-    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), left_out)
+    n_cases, left_out = len(read.n), len(read.keep) - len(read.n)
+    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, n_cases, left_out)

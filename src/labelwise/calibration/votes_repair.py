@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import Shown, Summary
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
@@ -23,8 +24,8 @@ MIN_TOTAL = 1e-12
 """Repaired totals below it say nothing about the share."""
 
 
-@dataclass(frozen=True, eq=False)
-class VoteCalibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteCalibration(Shown):
     """Maps fitted to votes. Call it on a distribution to get its repaired `Uncertainty` under
     squared loss.
     """
@@ -66,16 +67,14 @@ class VoteCalibration:
             n_members=None,
         )
 
-    def __str__(self) -> str:
-        lines = ["mean, claimed → repaired".ljust(32) + "".join(f"{part:>22}" for part in PARTS)]
+    def _summary(self) -> Summary:
+        rows = []
         for k, name in enumerate(self.class_names):
+            label = f"{name} *" if name in self.pooled else name
             pairs = zip(self.claimed[:, k], self.repaired[:, k], strict=True)
-            moved = "".join(f"{f'{a:.4f} → {b:.4f}':>22}" for a, b in pairs)
-            star = " *" if name in self.pooled else ""
-            lines.append(f"  {name[:27] + star:30}" + moved)
-        if self.pooled:
-            lines.append("  * maps of all labels together: too few disagreements")
-        return "\n".join(lines)
+            rows.append((label, *(f"{a:.4f} → {b:.4f}" for a, b in pairs)))
+        note = "* maps of all labels together: too few disagreements" if self.pooled else ""
+        return Summary("Mean, claimed → repaired", ("", *PARTS), rows, note)
 
 
 def fit_vote_calibration(
@@ -112,13 +111,13 @@ def fit_vote_calibration(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(2, 2, size=2000)
     >>> sure = np.clip(1.5 * p - 0.25, 0, 1)  # an overconfident prediction
-    >>> q = lw.Ensemble(np.stack([[sure, 1 - sure]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
+    >>> q = lw.Ensemble(np.stack([[sure, 1 - sure]] * 2).transpose(0, 2, 1))
     >>> votes = rng.binomial(3, p)
     >>> u = fit_vote_calibration(q, np.stack([votes, 3 - votes], axis=1))(q)
-    >>> before = lw.decompose(q, "squared")
-    >>> [round(float(x["ill"].aleatoric.mean()), 2) for x in (before, u)], round(float(np.mean(p * (1 - p))), 2)
-    ([0.15, 0.2], 0.2)
-    """  # noqa: E501
+    >>> claimed, truth = lw.decompose(q, "squared").aleatoric[:, 0], p * (1 - p)
+    >>> [round(float(x.mean()), 2) for x in (claimed, u.aleatoric[:, 0], truth)]
+    [0.15, 0.2, 0.2]
+    """
     read = read_votes(q, votes, events=events, annotators=annotators)
     means, shares = fit_maps(read)
     few = read.disputed < MIN_DISPUTED_CASES
@@ -145,7 +144,7 @@ def fit_maps(
     def fit_both(labels: slice) -> tuple[Map, Map]:
         x = read.mean[:, labels].ravel()
         each = np.broadcast_to(w, read.mean[:, labels].shape).ravel()
-        mean_map = fit_isotonic(x, read.share[:, labels].ravel(), each)
+        mean_map = fit_isotonic(x, (read.yes / read.n)[:, labels].ravel(), each)
         total = _entropy_of_mean(mean_map(x))
         known = total > MIN_TOTAL
         if not np.any(each[known] > 0):

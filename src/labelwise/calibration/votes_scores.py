@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import columns_by_class, same_rows
 from .._resampling import Estimate, t_interval_with_extremes
 from .._validation.labels import as_numpy
 from ..distributions import Distribution
@@ -50,7 +51,8 @@ def score_votes(
 ) -> VoteScore:
     r"""Score claims of aleatoric uncertainty under squared loss, (N, E), against votes.
 
-    .. math:: \frac1N \sum_i \Big( c_i - \overline{\tfrac12 (v_1 - v_2)^2} \Big)^2 = \text{calibration} - \text{resolution} + \text{uncertainty}
+    .. math:: \frac1N \sum_i \Big( c_i - \overline{\tfrac12 (v_1 - v_2)^2} \Big)^2
+              = \text{calibration} - \text{resolution} + \text{uncertainty}
 
     The pair statistic is unbiased for p(1 − p), so the expected score is lowest for the truth, as a
     proper score is. The decomposition is by isotonic regression (Dimitriadis, Gneiting & Jordan
@@ -70,11 +72,13 @@ def score_votes(
     Examples
     --------
     >>> q = lw.Ensemble(np.array([[[0.5, 0.5], [0.9, 0.1], [1.0, 0.0]]]))
-    >>> score_votes(lw.decompose(q, "squared").aleatoric, q, [[1, 1], [2, 0], [2, 0]]).resolution.round(3)
+    >>> claims = lw.decompose(q, "squared").aleatoric
+    >>> score_votes(claims, q, [[1, 1], [2, 0], [2, 0]]).resolution.round(3)
     array([0.056, 0.056])
-    """  # noqa: E501
+    """
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
-    c = as_numpy(claims, "claims").astype(float)
+    (claims,) = same_rows(q, claims=claims)
+    c = as_numpy(columns_by_class(claims, read.class_names, "claims"), "claims").astype(float)
     if c.shape != (len(read.keep), len(read.class_names)):
         raise ValueError(
             "`claims` must have one value per case and label, shape "
@@ -84,7 +88,7 @@ def score_votes(
     seen = read.observed[1]
     each = (claims - seen) ** 2
     score = each.mean(axis=0)
-    se, df = standard_error(each, read.code, read.n_groups, None)
+    se, df = standard_error(each, read.code, read.n_groups)
     _, most = case_bounds(1, read)
     worst = np.maximum(most - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
     low, high = t_interval_with_extremes(score, se, df, confidence, (0.0, worst), len(each))

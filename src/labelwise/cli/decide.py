@@ -85,7 +85,7 @@ def command(
     import numpy as np
 
     from ..decisions import decide
-    from ..decisions.frames import csv_columns
+    from ..decisions.frames import decision_csv_columns
 
     loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
@@ -101,7 +101,7 @@ def command(
     if ids is None:
         ids = np.arange(len(loaded))
     if output is not None:
-        columns = csv_columns(plan, ids, loaded.y_true)
+        columns = decision_csv_columns(plan, ids, loaded.y_true)
         if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
             return
     per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)

@@ -254,6 +254,6 @@ def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
         if not single:
             row["epistemic_own"] = float(own.epistemic.value[k])
             row["epistemic_all"] = float(by.everywhere.epistemic.value[k])
-            row["epistemic_share"] = float(own.epistemic_share[k])
+            row["epistemic_share"] = float(own.epistemic_share.value[k])
         rows.append(row)
     return rows

@@ -4,7 +4,6 @@ weighted by costs and class prevalence.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 from .._arrays import to_numpy
 from .._errors import InputError
 from .._format import number, percent
-from .._frames import values_by_class
 from .._tables import SHOWN, Shown, Summary, instance_frame
 from .._validation.arguments import check_choice, check_positive
 from .._validation.labels import class_position
@@ -87,14 +85,14 @@ def acquire(
     label: str | int | None = None,
     batch: str = "top",
     loss: LossName | Loss = "log",
-    prevalence: Any = None,
 ) -> Acquisition:
     r"""Choose ``budget`` cases of a pool to label: those about which the members disagree most.
 
     A case counts by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k`. A rare class has little epistemic
-    uncertainty because it is rare; dividing by its prevalence :math:`\pi_k` puts the classes on one
-    scale. The weight :math:`w_k` is the cost of missing the class: ``missed``, or the mean
-    off-diagonal cost of its row of the matrix; 1 without costs.
+    uncertainty because it is rare; dividing by its prevalence :math:`\pi_k`, the mean predicted
+    probability (at least 1/N), puts the classes on one scale. The weight :math:`w_k` is the cost of
+    missing the class: ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without
+    costs.
 
     That labels of these cases improve the model is not known beforehand. Compare on held-out data
     with a random choice, ``rng.choice(n, budget, replace=False)``, and with the usual scores that
@@ -117,18 +115,16 @@ def acquire(
         needs most, as long as it needs one.
     loss : str or Loss
         Loss of the epistemic uncertainty.
-    prevalence : array (K,), or mapping or series from class names, optional
-        Of each class in the pool; defaults to the mean predicted probability, at least 1/N.
 
     Examples
     --------
-    >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
-    >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
+    >>> nevus = np.array([[0.9, 0.5, 0.9], [0.9, 0.5, 0.3]])
+    >>> q = lw.Ensemble(np.stack([nevus, 1 - nevus], axis=-1), class_names=["nevus", "melanoma"])
     >>> acquire(q, budget=1).index  # the members disagree about it; case 1 is a coin toss to both
     array([2])
     >>> acquire(q, budget=1, label="melanoma").explain()
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
-    """  # noqa: E501
+    """
     check_choice(batch, "batch", BATCHES)
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))
     if len(q.batch_shape) != 1:
@@ -140,7 +136,15 @@ def acquire(
     if check_positive(budget, "budget") > n:
         raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
 
-    need = _class_need(q, costs, loss, prevalence, class_names)
+    if q.finite and q.n_members == 1:
+        raise ValueError(
+            "one member says nothing about epistemic uncertainty; label-wise acquisition needs at "
+            "least 2"
+        )
+    prevalence = np.maximum(to_numpy(q.mean()).astype(float).mean(axis=0), 1 / n)
+    need = to_numpy(decompose(q, loss).epistemic).astype(float) / prevalence
+    if costs is not None:
+        need = need * _cost_of_missing_each_class(costs, q)
     if label is not None:
         if batch == "balanced":
             raise InputError(
@@ -151,7 +155,7 @@ def acquire(
         need = np.where(np.arange(q.n_classes) == wanted, need, 0.0)
     score = need.sum(axis=1)
     if batch == "balanced":
-        index, chosen_for = _take_turns(need, budget)
+        index, chosen_for = _let_classes_take_turns(need, budget)
     else:
         index = np.argsort(-score, kind="stable")[:budget]
         chosen_for = need[index].argmax(axis=1)
@@ -161,35 +165,7 @@ def acquire(
     return Acquisition(index, score, labels, need, class_names, q.ids)
 
 
-def _class_need(
-    q: Distribution,
-    costs: Costs | None,
-    loss: LossName | Loss,
-    prevalence: Any,
-    class_names: tuple[str, ...],
-) -> np.ndarray:
-    """How much the members disagree about each class of each case, weighted, (N, K)."""
-    if q.finite and q.n_members == 1:
-        raise ValueError(
-            "one member says nothing about epistemic uncertainty; label-wise acquisition needs at "
-            "least 2"
-        )
-    epistemic = to_numpy(decompose(q, loss).epistemic).astype(float)
-    if prevalence is None:
-        share = to_numpy(q.mean()).astype(float).mean(axis=0)
-    else:
-        share = np.asarray(values_by_class(prevalence, class_names, "prevalence"), dtype=float)
-        if share.shape != (q.n_classes,) or not np.all(np.isfinite(share)) or np.any(share < 0):
-            raise ValueError(
-                f"`prevalence` must be K = {q.n_classes} shares, not negative; got {prevalence!r}"
-            )
-    weight = np.ones(q.n_classes)
-    if costs is not None:
-        weight = _cost_of_missing(costs, q)
-    return np.asarray(weight * epistemic / np.maximum(share, 1 / len(epistemic)))
-
-
-def _cost_of_missing(costs: Costs, q: Distribution) -> np.ndarray:
+def _cost_of_missing_each_class(costs: Costs, q: Distribution) -> np.ndarray:
     """What it costs to miss each class; with a matrix, the mean over the other classes."""
     if costs.matrix is None:
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
@@ -197,28 +173,21 @@ def _cost_of_missing(costs: Costs, q: Distribution) -> np.ndarray:
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 
-def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+def _let_classes_take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """
-    orders = np.argsort(-need, axis=0, kind="stable").T  # for each class, the neediest cases first
-    turns = deque(np.argsort(-need.sum(axis=0), kind="stable").tolist())
-    waiting = {k: iter(orders[k]) for k in turns}
-    taken = np.zeros(len(need), dtype=bool)
+    turns = np.argsort(-need.sum(axis=0), kind="stable").tolist()
+    remaining = need.T.copy()
     chosen: list[int] = []
     chosen_for: list[int] = []
-    while turns and len(chosen) < budget:
-        k = turns.popleft()
-        for case in waiting[k]:
-            if not taken[case]:
-                break
-        else:
-            continue
-        if need[case, k] > 0:
-            turns.append(k)
-            taken[case] = True
-            chosen.append(case)
-            chosen_for.append(k)
-    rest = np.flatnonzero(~taken)[: budget - len(chosen)]  # the members agree about these
-    index = np.append(chosen, rest).astype(int)
-    return index, np.append(chosen_for, need[rest].argmax(axis=1)).astype(int)
+    while len(chosen) < budget and remaining.any():
+        for k in turns:
+            case = int(remaining[k].argmax())
+            if remaining[k, case] > 0:
+                remaining[:, case] = 0
+                chosen.append(case)
+                chosen_for.append(k)
+    rest = np.setdiff1d(np.arange(len(need)), chosen)  # the members agree about these
+    index = np.append(chosen, rest)[:budget].astype(int)
+    return index, np.append(chosen_for, need[rest].argmax(axis=1))[:budget].astype(int)

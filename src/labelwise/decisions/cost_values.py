@@ -1,4 +1,4 @@
-"""Costs as users write them (numbers, sequences, mappings from class names), validated and in one
+"""Costs as users write them (numbers, mappings from class names, matrices), validated and in one
 order.
 """
 
@@ -15,10 +15,10 @@ from .._errors import suggest
 from .._frames import library_of_frame, named_axes
 from .._validation.labels import check_names
 
-CostValues: TypeAlias = float | np.ndarray | Mapping[str, float]
+CostValues: TypeAlias = float | Mapping[str, float]
 
 
-def as_mapping(value: Any, name: str) -> Any:
+def costs_as_mapping(value: Any, name: str) -> Any:
     """A series of costs as a mapping from class names, a data frame of costs as a mapping of
     mappings; anything else, and what has no names, as it is.
     """
@@ -44,7 +44,7 @@ def as_mapping(value: Any, name: str) -> Any:
     return matrix
 
 
-def known_names(
+def names_of_costs(
     matrix: Any, class_names: Sequence[str] | Mapping[Any, str] | None
 ) -> tuple[str, ...] | None:
     """The given class names, or those of a matrix by name."""
@@ -57,7 +57,7 @@ def known_names(
     return None
 
 
-def check_number(value: Any, where: str) -> float:
+def check_cost(value: Any, where: str) -> float:
     """A finite cost, not negative."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{where} must be a number; got {value!r}")
@@ -76,58 +76,35 @@ def check_number(value: Any, where: str) -> float:
 
 
 def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
-    """Costs as one number, or as a mapping from class names; as one per class if there are no
-    names.
-    """
-    value = as_mapping(value, "costs")
-    if isinstance(value, Mapping):
-        for key in value:
-            if known is not None and str(key) not in known:
-                raise ValueError(
-                    f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}"
-                )
-        return {
-            str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()
-        }
-    if isinstance(value, str) or np.ndim(value) == 0:
-        return check_number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
-    if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
-        expected = "one number per class"
-        if known is not None:
-            expected = f"one for each of the {len(known)} classes"
-        raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
-    numbers = []
-    for i, cost in enumerate(np.asarray(value).tolist()):
-        numbers.append(check_number(cost, f"`{name}` of class {i}"))
-    if known is None:
-        return np.asarray(numbers)
-    return dict(zip(known, numbers, strict=True))
+    """Costs as one number, or as a mapping from class names."""
+    value = costs_as_mapping(value, "costs")
+    if not isinstance(value, Mapping):
+        if np.ndim(value):
+            raise TypeError(
+                f"`{name}` must be a number or a mapping from class names; got {value!r}"
+            )
+        return check_cost(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
+    numbers = {}
+    for key, cost in value.items():
+        if known is not None and str(key) not in known:
+            raise ValueError(f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}")
+        numbers[str(key)] = check_cost(cost, f"`{name}` of {str(key)!r}")
+    return numbers
 
 
-def check_complete(name: str, named: Mapping[str, float], known: Sequence[str]) -> None:
-    """Refuse costs by name that lack a class."""
-    missing = [repr(key) for key in known if key not in named]
-    if missing:
-        raise ValueError(
-            f"`{name}` must give a number for every class; missing: {', '.join(missing[:5])}"
-        )
-
-
-def per_class(name: str, costs: Any, class_names: Sequence[str], default: float | None) -> Any:
+def costs_per_class(
+    name: str, costs: Any, class_names: Sequence[str], default: float | None
+) -> Any:
     """A cost for each class; ``default`` for those that a mapping does not name."""
-    if isinstance(costs, Mapping):
-        for key in costs:
-            if key not in class_names:
-                raise ValueError(
-                    f"`{name}` names {key!r}, which is not a class of the "
-                    f"prediction{suggest(key, class_names)}"
-                )
-        return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
-    if isinstance(costs, np.ndarray) and len(costs) != len(class_names):
-        raise ValueError(
-            f"`{name}` is given for {len(costs)} classes; the prediction has K = {len(class_names)}"
-        )
-    return np.full(len(class_names), costs)
+    if not isinstance(costs, Mapping):
+        return np.full(len(class_names), costs)
+    for key in costs:
+        if key not in class_names:
+            raise ValueError(
+                f"`{name}` names {key!r}, which is not a class of the "
+                f"prediction{suggest(key, class_names)}"
+            )
+    return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
 
 
 def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
@@ -135,7 +112,7 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
     if matrix is None:
         return None
     if isinstance(matrix, Mapping):
-        matrix = _rows_by_name(matrix, known or ())
+        matrix = _cost_matrix_by_name(matrix, known or ())
     try:
         table = np.asarray(matrix)
     except ValueError as error:
@@ -164,23 +141,27 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
     return table.astype(float)
 
 
-def _rows_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> list[list[float]]:
-    """The rows of a matrix by name in the order of the names; right predictions cost 0 unless it
-    says otherwise.
+def _cost_matrix_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> np.ndarray:
+    """A matrix by name in the order of the names; right predictions cost 0 unless it says
+    otherwise.
     """
-    by_truth = {}
+    table = np.full((len(known), len(known)), np.nan)
+    np.fill_diagonal(table, 0.0)
     for truth, row in matrix.items():
         if not isinstance(row, Mapping):
             raise TypeError(
                 f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; "
                 f"got {row!r}"
             )
-        name = f"matrix of {str(truth)!r}"
-        costs = {str(truth): 0.0, **check_costs(name, row, known)}
-        check_complete(name, costs, known)
-        by_truth[str(truth)] = [costs[prediction] for prediction in known]
-    for truth in by_truth:
-        if truth not in known:
-            raise ValueError(f"`matrix` names the unknown class {truth!r}{suggest(truth, known)}")
-    check_complete("matrix", dict.fromkeys(by_truth, 0.0), known)
-    return [by_truth[truth] for truth in known]
+        if str(truth) not in known:
+            raise ValueError(
+                f"`matrix` names the unknown class {str(truth)!r}{suggest(truth, known)}"
+            )
+        costs = check_costs(f"matrix of {str(truth)!r}", row, known)
+        for prediction, cost in costs.items():
+            table[known.index(str(truth)), known.index(prediction)] = cost
+    for i, k in np.argwhere(np.isnan(table))[:1]:
+        raise ValueError(
+            f"`matrix of {known[i]!r}` must give a number for every class; missing: {known[k]!r}"
+        )
+    return table

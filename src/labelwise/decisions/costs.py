@@ -16,12 +16,12 @@ from .._validation.arguments import check_choice, set_fields
 from ..io.files import read_toml
 from .cost_values import (
     CostValues,
-    as_mapping,
+    check_cost,
     check_costs,
     check_matrix,
-    check_number,
-    known_names,
-    per_class,
+    costs_as_mapping,
+    costs_per_class,
+    names_of_costs,
 )
 from .problem import Problem
 
@@ -45,7 +45,7 @@ class Costs:
     default : number, optional
         What an error costs unless ``missed`` or ``false_alarm`` say otherwise. Defaults to 1 if one
         of those is given.
-    missed, false_alarm : number, sequence of K numbers, or mapping or series from class names, optional
+    missed, false_alarm : number, or mapping or series from class names, optional
         What it costs to miss a class, and to find it where it is not. Classes that a mapping does
         not name keep the ``default``. Per label, these are the costs of not acting on a present
         label, and of acting on an absent one. For choosing one class, every error misses the true
@@ -54,14 +54,15 @@ class Costs:
     abstain : number, optional
         Cost of abstaining on a case (or label); ``None`` if abstaining is not possible.
     ask : number, optional
-        Price of asking an expert about a case (or label) before deciding; ``None`` if asking is not possible.
+        Price of asking an expert about a case (or label) before deciding; ``None`` if asking is not
+        possible.
     expert_error : number
         Error rate of the expert. A wrong answer about a label is the opposite one, about a class
         one of the other K − 1 classes with equal probability; errors are independent of everything
         else given the truth.
     class_names : sequence of str, or mapping from positions to names, optional
-        Class names in the order of the rows of ``matrix`` and of the sequences; without it, that is
-        the order of the prediction. A matrix by name is put in this order.
+        Class names in the order of the rows of ``matrix``; without it, that is the order of the
+        prediction. A matrix by name is put in this order.
 
     Examples
     --------
@@ -73,16 +74,16 @@ class Costs:
            [20.,  0., 20.],
            [ 1.,  1.,  0.]])
 
-    >>> costs = Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3, expert_error=0.02)
+    >>> costs = Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], expert_error=0.02)
     >>> costs.matrix["melanoma" == np.array(costs.class_names), :]
     array([[50.,  0.]])
-    """  # noqa: E501
+    """
 
     matrix: np.ndarray | None
     default: float | None
     """What an error costs unless the next two say otherwise; ``None`` if there is a matrix."""
     missed: CostValues
-    """One number, a mapping from class names, or one per class if they have no names."""
+    """One number, or a mapping from class names."""
     false_alarm: CostValues
     abstain: float | None
     ask: float | None
@@ -113,38 +114,28 @@ class Costs:
                 "`false_alarm`) or a `matrix` (to choose one class)"
             )
         if given:
-            default = check_number(1.0 if default is None else default, "`default`")
-        matrix = as_mapping(matrix, "matrix")
-        names = known_names(matrix, class_names)
-        values = {
-            "missed": check_costs("missed", {} if missed is None else missed, names),
-            "false_alarm": check_costs(
-                "false_alarm", {} if false_alarm is None else false_alarm, names
-            ),
-        }
+            default = check_cost(1.0 if default is None else default, "`default`")
+        matrix = costs_as_mapping(matrix, "matrix")
+        names = names_of_costs(matrix, class_names)
         prices = {"abstain": abstain, "ask": ask, "expert_error": expert_error}
         for name, price in prices.items():
             if price is not None:
-                prices[name] = check_number(price, f"`{name}`")
+                prices[name] = check_cost(price, f"`{name}`")
         if prices["expert_error"] is None or prices["expert_error"] >= 1:
             raise ValueError(
                 "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
                 f"{expert_error!r}"
             )
-        by_name = any(isinstance(value, Mapping) and value for value in values.values())
-        for name, value in values.items():
-            if by_name and isinstance(value, np.ndarray):
-                raise ValueError(
-                    f"`{name}` is a sequence while other costs are by class name: pass "
-                    "`class_names` for its order, or a mapping"
-                )
         set_fields(
             self,
             matrix=check_matrix(matrix, names),
             default=default,
             class_names=names,
             ordered=class_names is not None,
-            **values,
+            missed=check_costs("missed", {} if missed is None else missed, names),
+            false_alarm=check_costs(
+                "false_alarm", {} if false_alarm is None else false_alarm, names
+            ),
             **prices,
         )
 
@@ -178,10 +169,6 @@ class Costs:
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 
-    def fits(self, task: Task) -> bool:
-        """Whether these costs can be used for ``task``: a matrix is for choosing one class."""
-        return task == "multiclass" or self.matrix is None
-
     def problem(
         self, task: Task, n_classes: int, class_names: tuple[str, ...] | None
     ) -> tuple[Problem, tuple[str, ...]]:
@@ -191,22 +178,22 @@ class Costs:
         prices = self.abstain, self.ask, self.expert_error
         if task == "multiclass":
             return Problem(self._matrix_of(names), *prices), names
-        if not self.fits(task):
+        if self.matrix is not None:
             raise InputError(
                 "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs "
                 "have only a `matrix`, which is for choosing one class",
                 fix="multiclass",
             )
         table = np.zeros((n_classes, 2, 2))
-        table[:, 0, 1] = per_class("false_alarm", self.false_alarm, names, self.default)
-        table[:, 1, 0] = per_class("missed", self.missed, names, self.default)
+        table[:, 0, 1] = costs_per_class("false_alarm", self.false_alarm, names, self.default)
+        table[:, 1, 0] = costs_per_class("missed", self.missed, names, self.default)
         return Problem(table, *prices), names
 
     def _matrix_of(self, names: tuple[str, ...]) -> np.ndarray:
         """Costs [true class, predicted class] in the order of these classes."""
         if self.matrix is None:
-            alarm = per_class("false_alarm", self.false_alarm, names, 0.0)
-            missed = per_class("missed", self.missed, names, self.default)
+            alarm = costs_per_class("false_alarm", self.false_alarm, names, 0.0)
+            missed = costs_per_class("missed", self.missed, names, self.default)
             if not isfinite(float(missed.max()) + float(alarm.max())):
                 raise ValueError(
                     "the largest `missed` and `false_alarm` must have a sum below 1e308"

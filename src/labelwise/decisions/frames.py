@@ -26,7 +26,7 @@ def true_outcomes(plan: Decisions, y_true: Any) -> np.ndarray:
     return outcomes_by_class(y_true, plan.class_names, shape)
 
 
-def plan_columns(plan: Decisions, y_true: Any) -> dict[str, Any]:
+def decision_columns(plan: Decisions, y_true: Any) -> dict[str, Any]:
     """Columns with a value for each case, or per label for each case and label: the truth if known,
     the probability, the action and its numbers.
     """
@@ -49,29 +49,27 @@ def plan_columns(plan: Decisions, y_true: Any) -> dict[str, Any]:
     return columns
 
 
-def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
-    """`plan_columns` as a data frame."""
+def decision_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
+    """`decision_columns` as a data frame."""
     ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
     shape = tuple(plan.mean.shape[:-1])
     known = plan.distribution.ids
     repeat = len(plan.class_names) if plan.task == "per_label" else 1
-    columns = plan_columns(plan, y_true)
+    columns = decision_columns(plan, y_true)
     return instance_frame(columns, shape, library, ids=ids, known=known, repeat=repeat)
 
 
-def csv_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
-    """`plan_columns` with the reason of each decision in one sentence; for choosing one class also
-    with the probability ``p_…`` of each class.
+def decision_csv_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
+    """`decision_columns` with the reason of each decision in one sentence; for choosing one class
+    also with the probability ``p_…`` of each class.
     """
-    names, n = plan.class_names, len(plan.mean)
+    names, cases = plan.class_names, range(len(plan.mean))
     if plan.task == "per_label":
-        columns = {"id": np.repeat(ids, len(names)), **plan_columns(plan, y_true)}
-        reasons = []
-        for i in range(n):
-            reasons += [plan.explain(i, label=name) for name in names]
-        return {**columns, "reason": reasons}
-    columns = {"id": ids, **plan_columns(plan, y_true)}
-    columns["reason"] = list(map(plan.explain, range(n)))
-    for name, of_class in zip(names, to_numpy(plan.mean).astype(float).T, strict=True):
-        columns[f"p_{name}"] = of_class
+        columns = {"id": np.repeat(ids, len(names)), **decision_columns(plan, y_true)}
+        columns["reason"] = [plan.explain(i, label=name) for i in cases for name in names]
+        return columns
+    columns = {"id": ids, **decision_columns(plan, y_true)}
+    columns["reason"] = list(map(plan.explain, cases))
+    for k, name in enumerate(names):
+        columns[f"p_{name}"] = to_numpy(plan.mean)[:, k].astype(float)
     return columns

@@ -68,7 +68,7 @@ def largest_threshold(
     enough = fewest * 2.0 ** np.arange(n_starts) / n
     starts = np.minimum(covered.searchsorted(enough), len(levels) - 1)
     excess = share[~pilot] * (wrong[~pilot] - target)
-    z = _excess(score[~pilot], excess, code[~pilot], levels)
+    z = _excess_errors_of_groups(score[~pilot], excess, code[~pilot], levels)
     passed = log_fortunes(z, target) >= log(n_starts / delta)
     best = -1
     for start in starts.tolist():
@@ -86,7 +86,7 @@ def fewest_groups(target: float, delta: float) -> int:
     return ceil(log(1 / delta) / log1p(MAX_BET * target / (1 - target)))
 
 
-def _excess(
+def _excess_errors_of_groups(
     score: np.ndarray, each: np.ndarray, code: np.ndarray, levels: np.ndarray
 ) -> np.ndarray:
     """:math:`Z_g` at each level, (groups, levels): sums of ``each`` over the cases with scores up

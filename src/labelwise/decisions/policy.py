@@ -114,12 +114,13 @@ class Decisions(Shown):
 
         Examples
         --------
-        >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]]), class_names=["nevus", "melanoma"])
+        >>> probs = np.array([[[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]])
+        >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
         >>> costs = lw.decisions.Costs(default=1, missed={"melanoma": 20})
         >>> story = lw.decisions.decide(q, costs, task="multiclass").summary([0, 1, 0, 1])
         >>> story.by_class["missed_before"], story.by_class["missed_after"]
         (array([0, 1]), array([2, 0]))
-        """  # noqa: E501
+        """
         from .summary import summarize_decisions
 
         return summarize_decisions(self, y_true, confidence, groups)
@@ -132,9 +133,9 @@ class Decisions(Shown):
         its ``probability``, the ``action``, its ``expected_cost``, ``value_of_label`` and
         ``value_of_knowledge``.
         """
-        from .frames import plan_frame
+        from .frames import decision_frame
 
-        return plan_frame(self, ids, y_true, library)
+        return decision_frame(self, ids, y_true, library)
 
     def _summary(self) -> Summary:
         names, counts = np.unique(self.action_names, return_counts=True)
@@ -164,7 +165,11 @@ class Decisions(Shown):
         all class names are integers). Without it, labels to ask about are explained; the others are
         listed by action.
         """
-        from .sentences import about_class, about_label, about_labels
+        from .sentences import (
+            explain_all_label_decisions,
+            explain_class_decision,
+            explain_label_decision,
+        )
 
         i = i if isinstance(i, tuple) else (i,)
         if self.task == "multiclass":
@@ -172,10 +177,10 @@ class Decisions(Shown):
                 raise ValueError(
                     "`label` is for task='per_label'; this decision is about the whole case"
                 )
-            return about_class(self, i)
+            return explain_class_decision(self, i)
         if label is None:
-            return about_labels(self, i)
-        return about_label(self, (*i, class_position(label, self.class_names, "label")))
+            return explain_all_label_decisions(self, i)
+        return explain_label_decision(self, (*i, class_position(label, self.class_names, "label")))
 
 
 def decide(
@@ -195,7 +200,8 @@ def decide(
     With the Bayes risk
     :math:`G(\theta)` of predicting or abstaining, the reported values are
 
-    .. math:: \text{value of label} = G(\bar\theta) - \mathbb{E}_S\, G(\bar\theta \mid \text{answer } S), \qquad
+    .. math:: \text{value of label}
+              = G(\bar\theta) - \mathbb{E}_S\, G(\bar\theta \mid \text{answer } S), \qquad
               \text{value of knowledge} = G(\bar\theta) - \mathbb{E}\, G(\Theta)
 
     A perfect expert's answer saves the whole risk (TU) if correct predictions cost nothing; ask
@@ -222,14 +228,15 @@ def decide(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.95, 0.05]], [[0.75, 0.25]]]), class_names=["nevus", "melanoma"])
-    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=["nevus", "melanoma"], ask=0.5)
+    >>> names = ["nevus", "melanoma"]
+    >>> q = lw.Ensemble(np.array([[[0.95, 0.05]], [[0.75, 0.25]]]), class_names=names)
+    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=names, ask=0.5)
     >>> plan = lw.decisions.decide(q, costs, task="multiclass")
     >>> plan.action_names, plan.expected_cost
     (array(['ask'], dtype='<U8'), array([0.5]))
-    >>> plan.explain(0)
-    "ask an expert for the class of this case: the expert's answer saves 0.85 on average and costs 0.5; knowing the exact probabilities would save at most 0 if no expert is asked and the predicted spread is right"
-    """  # noqa: E501
+    >>> plan.explain(0).partition(":")[0]
+    'ask an expert for the class of this case'
+    """
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)
     if not isinstance(costs, Costs):
@@ -275,8 +282,9 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     capped risk is the sum of two cost losses, for the choices "leave or abstain" and "abstain or
     act":
 
-    .. math:: \min(bt,\ c,\ a(1-t)) = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
-    """  # noqa: E501
+    .. math:: \min(bt,\ c,\ a(1-t))
+              = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
+    """
     if problem.table.ndim == 2:
         loss = CostMatrix(problem.table, abstain=problem.abstain)
         joint = decompose_jointly(q, loss, n_samples=SAMPLES)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from .policy import Decisions
 
 
-def _sentence(plan: Decisions, i: tuple[int, ...], ask: str, abstain: str, predict: str) -> str:
+def _decision_sentence(
+    plan: Decisions, i: tuple[int, ...], ask: str, abstain: str, predict: str
+) -> str:
     """One decision: case i, or label i[-1] of case i[:-1]."""
     problem = plan.problem
     action = to_numpy(plan.action)[i]
@@ -43,39 +45,37 @@ def _sentence(plan: Decisions, i: tuple[int, ...], ask: str, abstain: str, predi
     )
 
 
-def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
+def explain_class_decision(plan: Decisions, i: tuple[int, ...]) -> str:
     """Predict a class, abstain, or ask."""
     name = plan.class_names[int(to_numpy(plan.action)[i])]
     ask = "ask an expert for the class of this case"
-    return _sentence(plan, i, ask, "abstain on this case", f"predict {name}")
+    return _decision_sentence(plan, i, ask, "abstain on this case", f"predict {name}")
 
 
-def about_label(plan: Decisions, i: tuple[int, ...]) -> str:
+def explain_label_decision(plan: Decisions, i: tuple[int, ...]) -> str:
     """Act on one label, leave it, abstain, or ask."""
     name = plan.class_names[i[-1]]
     verb = "act on" if to_numpy(plan.action)[i] == 1 else "do not act on"
     ask, abstain = f"ask an expert about {name}", f"abstain on {name}"
-    return _sentence(plan, i, ask, abstain, f"{verb} {name}")
+    return _decision_sentence(plan, i, ask, abstain, f"{verb} {name}")
 
 
-def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
+def explain_all_label_decisions(plan: Decisions, i: tuple[int, ...]) -> str:
     """All labels of one case: those to ask about with their numbers, the others by name."""
     action = to_numpy(plan.action)[i]
     if action.ndim != 1:
         raise IndexError(f"`i` must pick one case out of shape {plan.action.shape[:-1]}; got {i}")
-    parts = [about_label(plan, (*i, int(k))) for k in np.flatnonzero(action == ASK)]
+    parts = [explain_label_decision(plan, (*i, int(k))) for k in np.flatnonzero(action == ASK)]
     for code, verb in ((1, "act on {}"), (ABSTAIN, "abstain on {}"), (0, "do not act on {}")):
         chosen = np.flatnonzero(action == code)
         if chosen.size:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
-            parts.append(
-                f"{verb.format(_list([plan.class_names[k] for k in chosen]))} (expected cost "
-                f"{number(cost)})"
-            )
+            labels = _list_of_labels([plan.class_names[k] for k in chosen])
+            parts.append(f"{verb.format(labels)} (expected cost {number(cost)})")
     return "; ".join(parts)
 
 
-def _list(words: list[str]) -> str:
+def _list_of_labels(words: list[str]) -> str:
     if len(words) > 6:
         return f"{', '.join(words[:4])} and {len(words) - 4} others"
     return enumerated(words)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
 from .._format import number
-from .._resampling import Estimate, check_confidence
+from .._frames import same_rows
+from .._resampling import Estimate, check_confidence, t_interval_with_extremes
 from .._tables import Shown, Summary, counted, frame
 from ..evaluation._excess import mean_excess
 from .costs import Task
 from .frames import true_outcomes
 from .policy import Decisions
-from .problem import ABSTAIN, ASK
-from .realized import paired_saving
+from .problem import ABSTAIN, ASK, Problem
 
 MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost
 
@@ -123,54 +123,63 @@ def summarize_decisions(
     """See `Decisions.summary`."""
     check_confidence(confidence)
     mean, action = to_numpy(plan.mean).astype(float), to_numpy(plan.action)
-    if mean.ndim != 2:
+    if mean.ndim != 2 or not len(mean):
         raise ValueError(
-            f"`decisions` must be about cases on one axis; got shape {mean.shape[:-1]}"
+            f"`decisions` must be about one or more cases on one axis; got shape {mean.shape[:-1]}"
         )
     truth = true_outcomes(plan, y_true).astype(np.int64)
-    n, k = mean.shape
+    (groups,) = same_rows(plan.distribution, groups=groups)
+    k = mean.shape[1]
     likely = mean.argmax(axis=-1)
     if plan.task == "per_label":
         likely = (mean > 0.5).astype(np.int64)
     paid_before = plan.problem.cost_of(likely, truth)
     paid = plan.problem.paid(action, to_numpy(plan.after_answer), truth)
-    before = _count_by_class(likely, truth, paid_before, k)
-    after = _count_by_class(action, truth, paid, k)
+    before = _count_decisions_by_class(likely, truth, paid_before, k)
+    after = _count_decisions_by_class(action, truth, paid, k)
     by_class = {"cases": after["cases"]}
     for name in ("called", "missed", "false_alarms", "cost"):
         by_class[f"{name}_before"] = before[name]
         by_class[f"{name}_after"] = after[name]
     by_class |= {"abstained": after["abstained"], "asked": after["asked"]}
 
-    expected = _per_case(to_numpy(plan.expected_cost).astype(float))
-    paid_before, paid = _per_case(paid_before), _per_case(paid)
-    cost_before = cost_after = expected_cost = nan
-    excess = Estimate(nan)
-    if n:
-        cost_before, cost_after = float(paid_before.mean()), float(paid.mean())
-        expected_cost = float(expected.mean())
-        lowest, highest = plan.problem.cost_range(action, to_numpy(plan.after_answer))
-        bounds = (float(_per_case(lowest).min()), float(_per_case(highest).max()))
-        excess = mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence)
+    expected = _cost_per_case(to_numpy(plan.expected_cost).astype(float))
+    paid_before, paid = _cost_per_case(paid_before), _cost_per_case(paid)
+    lowest, highest = plan.problem.cost_range(action, to_numpy(plan.after_answer))
+    bounds = (float(_cost_per_case(lowest).min()), float(_cost_per_case(highest).max()))
     return DecisionSummary(
         class_names=plan.class_names,
         by_class=by_class,
-        cost_before=cost_before,
-        cost_after=cost_after,
-        expected_cost=expected_cost,
-        excess=excess,
+        cost_before=float(paid_before.mean()),
+        cost_after=float(paid.mean()),
+        expected_cost=float(expected.mean()),
+        excess=mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence),
         saving=paired_saving(paid_before - paid, plan.problem, confidence),
         task=plan.task,
-        n=n,
+        n=len(mean),
     )
 
 
-def _per_case(costs: np.ndarray) -> np.ndarray:
+def paired_saving(saved: np.ndarray, problem: Problem, confidence: float) -> Estimate:
+    """Mean saving of single cases with its interval."""
+    n = len(saved)
+    largest = problem.largest_difference
+    bound = float(largest.max())
+    if largest.ndim == 2:  # of all labels together, whether each is present or not
+        bound = float(largest.max(axis=-1).sum())
+    mean, se = float(saved.mean()), 0.0
+    if n > 1:
+        se = float(saved.std(ddof=1)) / sqrt(n)
+    low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-bound, bound), n)
+    return Estimate(mean, float(low), float(high), confidence, "paired t with extremes")
+
+
+def _cost_per_case(costs: np.ndarray) -> np.ndarray:
     """What each case costs; per label, what all its labels do."""
     return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
 
 
-def _count_by_class(
+def _count_decisions_by_class(
     action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int
 ) -> dict[str, np.ndarray]:
     """What was done about each class and what it cost, arrays (K,)."""

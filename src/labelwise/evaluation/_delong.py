@@ -5,7 +5,7 @@ also for clustered data (Obuchowski 1997).
 from __future__ import annotations
 
 from math import inf, nan, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,37 +40,28 @@ class Spread(NamedTuple):
 
 def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Spread:
     """Spread of the AUROC (or of a difference, given differences of placements); degrees of freedom
-    follow Satterthwaite.
+    follow Satterthwaite. Without ``groups`` each instance is a group of its own.
     """
-    n_in, n_out = len(v_in), len(v_out)
-    if groups is None:
-        if min(n_in, n_out) < 2:
-            return Spread(nan, 1, 1)
-        variances = (v_in.var(ddof=1) / n_in, v_out.var(ddof=1) / n_out)
-        variance, df = _pooled(variances, (n_in - 1, n_out - 1))
-        return Spread(variance, df, min(n_in, n_out))
-    code, n_groups = group_codes(groups, n_in + n_out)
-    sums, present = [], []  # of the groups on each side
+    n_in = len(v_in)
+    code, n_groups = group_codes(groups, n_in + len(v_out))
+    if code is None:
+        code = np.arange(n_groups)
+    sums, present, variances = [], [], []  # of the groups on each side
     for codes, v in ((code[:n_in], v_in), (code[n_in:], v_out)):
-        sums.append(np.bincount(codes, v - v.mean(), minlength=n_groups) / len(v))
-        present.append(len(np.unique(codes)))
-    g_in, g_out = present
-    pairs = max(1, min(g_in, g_out, n_groups // 2))
+        of_groups = np.bincount(codes, v - v.mean(), minlength=n_groups) / len(v)
+        g = len(np.unique(codes))
+        sums.append(of_groups)
+        present.append(g)
+        variances.append((g / max(g - 1, 1) * of_groups @ of_groups, max(g - 1, 1)))
+    pairs = max(1, min(*present, n_groups // 2))
     if min(present) < 2:
         return Spread(nan, 1, pairs)
-    variances = g_in / (g_in - 1) * sums[0] @ sums[0], g_out / (g_out - 1) * sums[1] @ sums[1]
-    variance, df = _pooled(variances, (g_in - 1, g_out - 1))
+    variance, df = map(float, pooled_variance(variances))
+    if variance == 0:
+        df = sum(present) - 2
     # Groups on both sides make the sides depend on each other.
     variance += 2 * n_groups / (n_groups - 1) * float(sums[0] @ sums[1])
     return Spread(max(0.0, variance), min(df, n_groups - 1), pairs)
-
-
-def _pooled(variances: tuple[Any, Any], dfs: tuple[int, int]) -> tuple[float, float]:
-    """The sum of two variances and its degrees of freedom; all of them if it is 0."""
-    variance, df = pooled_variance(list(zip(variances, dfs, strict=True)))
-    if variance == 0:
-        return 0.0, sum(dfs)
-    return float(variance), float(df)
 
 
 def interval(auroc: float, spread: Spread, confidence: float) -> Estimate:

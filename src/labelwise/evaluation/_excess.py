@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_quantile
+from .._resampling import (
+    Bounds,
+    Estimate,
+    check_confidence,
+    group_codes,
+    mean_over_groups,
+    t_quantile,
+)
 from .._validation.labels import as_scores
-from .groups import clustered_mean
 
 ROUNDING = 1e-12
 """Differences below this share of the largest possible outcome are none."""
@@ -50,18 +56,20 @@ def mean_excess(
     Estimate
         Without an interval (NaN) for a single case or group.
 
-    >>> print(mean_excess(np.ones(50), np.full(50, 0.98), bounds=(0, 1)))  # all right, 98 % expected: that can happen
+    All were right, 98 % were expected to be, which can happen:
+
+    >>> print(mean_excess(np.ones(50), np.full(50, 0.98), bounds=(0, 1)))
     0.020 (95 % interval -0.055 to 0.020)
-    """  # noqa: E501
+    """
     check_confidence(confidence)
     outcome = as_scores(realized, "realized").astype(float)
     difference = outcome - as_scores(expected, "expected").astype(float)
     rounding = ROUNDING * max(abs(bounds[0]), abs(bounds[1]))
     difference = np.where(np.abs(difference) <= rounding, 0.0, difference)
-    _, units = group_codes(groups, len(difference))
+    code, units = group_codes(groups, len(difference))
     if units < 2:
         return Estimate(float(difference.mean()), nan, nan, confidence, "none")
-    by_t = clustered_mean(difference, groups, confidence=confidence)
+    by_t = mean_over_groups(difference, code, confidence)
     t = float(t_quantile(units - 1, confidence))
     se = float(difference.std(ddof=1)) / sqrt(len(difference))  # as if the cases were independent
     n = float(len(difference))

@@ -30,11 +30,8 @@ class ClassMeans:
     total: Estimate
     aleatoric: Estimate
     epistemic: Estimate
-
-    @property
-    def epistemic_share(self) -> np.ndarray:
-        """The `epistemic_share` of each class, (K,)."""
-        return epistemic_share(self.epistemic.value, self.total.value)
+    epistemic_share: Estimate
+    """ΣEU_k / ΣTU_k; NaN for a class with no uncertainty on any instance."""
 
 
 def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
@@ -47,7 +44,7 @@ def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
     >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
     array([0.25,  nan])
     """
-    return _ratio(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
+    return _ratio_of_sums(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +57,6 @@ class ByClass:
     """Means over all instances."""
     own: ClassMeans | None
     """Means over the instances of each class; needs ``y_true``."""
-    ratio: Estimate
-    """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class with no uncertainty
-    on any instance.
-    """
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
 
@@ -84,7 +77,8 @@ class ByClass:
 
     def __str__(self) -> str:
         rule = "everywhere" if self.own is None else "own"
-        value, share = np.asarray(self.ranked_means.epistemic.value), np.asarray(self.ratio.value)
+        value = np.asarray(self.ranked_means.epistemic.value)
+        share = np.asarray(self.everywhere.epistemic_share.value)
         lines = [f"most disputed first, by {RULES[rule]}"]
         for name in self.ranking:
             k = self.class_names.index(name)
@@ -137,11 +131,12 @@ def by_class(
     Examples
     --------
     >>> from labelwise import Ensemble, decompose
-    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.9, 0.1], [0.8, 0.2]]]), class_names=["common", "rare"])
+    >>> rare = np.array([[0.1, 0.1, 0.8], [0.2, 0.1, 0.2]])
+    >>> q = Ensemble(np.stack([1 - rare, rare], axis=-1), class_names=["common", "rare"])
     >>> summary = by_class(decompose(q), ["common", "common", "rare"])
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
-    """  # noqa: E501
+    """
     if not hasattr(u, "epistemic"):
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
     y_true, groups = same_rows(u, y_true=y_true, groups=groups)
@@ -164,38 +159,37 @@ def by_class(
 
     def estimate(w: int, top: int, bottom: int = 0) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
-        value = _ratio(sums[w, top], sums[w, bottom])
+        value = _ratio_of_sums(sums[w, top], sums[w, bottom])
         if replicates is None:
             return Estimate(value, confidence=confidence)
-        drawn = _ratio(replicates[:, w, top], replicates[:, w, bottom])
-        units = _effective_number(resampling.group_sums(parts[:, w, bottom]))
+        drawn = _ratio_of_sums(replicates[:, w, top], replicates[:, w, bottom])
+        units = _effective_number_of_groups(resampling.group_sums(parts[:, w, bottom]))
         highest = 1.0
         if bottom == 0:
             highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
         return resampling.estimate(value, drawn, (0.0, highest), units)
 
-    means = {
-        name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
-        for w, name in enumerate(weights)
-    }
+    means = {}
+    for w, name in enumerate(weights):
+        share = estimate(w, 3, 1)
+        means[name] = ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3), share)
     return ByClass(
         class_names=u.class_names,
         n=n,
         everywhere=means["everywhere"],
         own=means.get("own"),
-        ratio=estimate(0, 3, 1),
         counts=counts,
     )
 
 
-def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """top / bottom; NaN where bottom is 0."""
     defined = bottom > 0
     return np.where(defined, top / np.where(defined, bottom, 1), np.nan)
 
 
-def _effective_number(weights: np.ndarray) -> np.ndarray:
+def _effective_number_of_groups(weights: np.ndarray) -> np.ndarray:
     """How many equally weighted groups would say as much as groups with these weights (G, K), by
     class (Kish).
     """
-    return _ratio(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
+    return _ratio_of_sums(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))

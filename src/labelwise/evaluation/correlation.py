@@ -45,20 +45,17 @@ def rank_agreement(
     x = as_scores(a, "a")
     y = same_length(as_scores(b, "b"), "b", len(x), "a")
     resampling = Resampling(len(x), groups, n_bootstrap, confidence, rng)
-    x, y = (np.unique(values, return_inverse=True)[1] for values in (x, y))  # only the order counts
     value = _spearman(x, y)
     if not resampling.wanted:
         return Estimate(value, confidence=confidence)
-    replicates = [
-        _spearman(np.repeat(x, count), np.repeat(y, count))
-        for counts in resampling.counts()
-        for count in counts
-    ]
+    replicates = []
+    for counts in resampling.counts():
+        replicates += [_spearman(np.repeat(x, n), np.repeat(y, n)) for n in counts]
     return resampling.estimate(value, np.asarray(replicates), (-1.0, 1.0))
 
 
 def _spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Spearman's ρ of two integer rankings, NaN if one is constant."""
+    """The correlation of the ranks; NaN if one of them is constant."""
     if np.all(x == x[0]) or np.all(y == y[0]):
         return np.nan
     return float(np.corrcoef(_midranks(x), _midranks(y))[0, 1])
@@ -66,5 +63,5 @@ def _spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 def _midranks(x: np.ndarray) -> np.ndarray:
     """The mean rank of each value and those that are equal to it, less one half."""
-    counts = np.bincount(x)
-    return np.asarray((np.cumsum(counts) - counts / 2)[x])
+    _, order, counts = np.unique(x, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - counts / 2)[order])

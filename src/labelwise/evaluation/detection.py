@@ -47,7 +47,7 @@ class DetectionComparison:
     """Two-sided p-value of equal AUROC (DeLong's test)."""
 
 
-class _Ranking:
+class _DetectionRanking:
     """Instances in decreasing order of the score; "in" instances are numbered first."""
 
     def __init__(self, score_in: np.ndarray, score_out: np.ndarray) -> None:
@@ -153,13 +153,13 @@ def detection_scores(
     """
     score_in, groups_in = same_rows(score_in=score_in, groups_in=groups_in)
     score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
-    ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
+    ranking = _DetectionRanking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
     groups = _groups_of_both_sides(groups_in, groups_out, ranking.n_in, ranking.n_out)
     check_confidence(confidence)
     spread = delong(*ranking.placements(), groups)
     return DetectionScores(
         auroc=interval(float(ranking.numbers()[0]), spread, confidence),
-        **_with_bootstrap(ranking, groups, spread.df, n_bootstrap, confidence, rng),
+        **_aupr_and_fpr_with_bootstrap(ranking, groups, spread.df, n_bootstrap, confidence, rng),
         n_in=ranking.n_in,
         n_out=ranking.n_out,
     )
@@ -193,10 +193,10 @@ def compare_detection(
 
     >>> rng = np.random.default_rng(0)
     >>> a_in, a_out = rng.normal(0, 1, 200), rng.normal(1, 1, 200)
-    >>> difference = compare_detection(a_in, a_out, a_in + rng.normal(0, 1, 200), a_out + rng.normal(0, 1, 200))
-    >>> print(difference.auroc)
+    >>> b_in, b_out = a_in + rng.normal(0, 1, 200), a_out + rng.normal(0, 1, 200)
+    >>> print(compare_detection(a_in, a_out, b_in, b_out).auroc)
     0.092 (95 % interval 0.051 to 0.133)
-    """  # noqa: E501
+    """
     a_in, b_in, groups_in = same_rows(a_in=a_in, b_in=b_in, groups_in=groups_in)
     a_out, b_out, groups_out = same_rows(a_out=a_out, b_out=b_out, groups_out=groups_out)
     a = as_scores(a_in, "a_in"), as_scores(a_out, "a_out")
@@ -206,15 +206,15 @@ def compare_detection(
     )
     groups = _groups_of_both_sides(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
-    first, second = _Ranking(*a), _Ranking(*b)
+    first, second = _DetectionRanking(*a), _DetectionRanking(*b)
     difference = float(first.numbers()[0] - second.numbers()[0])
     (in_a, out_a), (in_b, out_b) = first.placements(), second.placements()
     spread = delong(in_a - in_b, out_a - out_b, groups)
     return DetectionComparison(*difference_interval(difference, spread, confidence))
 
 
-def _with_bootstrap(
-    ranking: _Ranking,
+def _aupr_and_fpr_with_bootstrap(
+    ranking: _DetectionRanking,
     groups: np.ndarray | None,
     df: float,
     n_bootstrap: int,

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import SUM_TOLERANCE, to_numpy
-from .._format import fixed, number
-from .._tables import SHOWN, Shown, Summary, counted
+from .._arrays import to_numpy
+from .._errors import InputError
+from .._format import fixed
+from .._frames import same_rows
+from .._tables import counted
 from .._validation.arguments import Check
-from .._validation.labels import as_labels
+from .._validation.labels import outcomes_by_class
+from .._validation.probabilities import check_probabilities
 from ..distributions import Distribution
 from ..io import Predictions
 from .member_faults import (
@@ -42,7 +45,7 @@ FOLDS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EnsembleCheck(Check, Shown):
+class EnsembleCheck(Check):
     """What `check_ensemble` found."""
 
     n_members: int
@@ -73,16 +76,6 @@ class EnsembleCheck(Check, Shown):
             )
         return " ".join(sentences)
 
-    def _summary(self) -> Summary:
-        members = counted(self.n_members, "member")
-        if not self.findings:
-            return Summary(f"{members}: no faults found", (), [], str(self))
-        rows = []
-        for x in self.findings[:SHOWN]:
-            rows.append((x.fault, ", ".join(map(str, x.members)), x.sentence))
-        title = f"{members}: {counted(len(self.findings), 'fault')}"
-        return Summary(title, ("fault", "members", "what"), rows, "")
-
 
 def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     """Look for faulty members: copies, constants, other scales, rows or classes in another order.
@@ -107,12 +100,14 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     --------
     >>> probs = np.random.default_rng(0).dirichlet([1, 1, 1], size=(4, 100))
     >>> probs[2] = probs[0]
-    >>> print(check_ensemble(lw.Ensemble(probs)))
-    Members 0 and 2 are identical. Effective number of members: 2.9 on average, lowest for '1' (2.9).
-    """  # noqa: E501
+    >>> check = check_ensemble(lw.Ensemble(probs))
+    >>> check.findings[0].sentence, check.effective_members.round(1)
+    ('Members 0 and 2 are identical', array([2.9, 2.9, 3. ]))
+    """
+    (y_true,) = same_rows(q, y_true=y_true)
     if isinstance(q, Predictions):
         # Files are not read whole.
-        rows = _evenly_spaced(len(q), q.n_members or 1, q.n_classes)
+        rows = _evenly_spaced_instances(len(q), q.n_members or 1, q.n_classes)
         part = q[rows]
         q = part.distribution()
         if y_true is None:
@@ -122,19 +117,19 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     members, findings = _read_members(q, y_true)
 
     # A member on another scale would look like every other fault, too.
-    usable = members.without(_concerned(findings))
+    usable = members.without(_members_in_findings(findings))
     factors = getattr(q, "factors", None) or ()
     if any(name.lower() in ("fold", "folds") for name in factors):
         findings.append(Finding("folds", members.numbers, FOLDS))
     if len(usable) and usable.n_instances >= MIN_INSTANCES:
-        findings += _compare(usable)
+        findings += _compare_members(usable)
     effective = None
     if len(usable) > 1 and usable.n_instances:
-        effective = _effective_number(usable.probs)
+        effective = _effective_number_of_members(usable.probs)
     return EnsembleCheck(len(members), tuple(findings), effective, members.class_names)
 
 
-def _compare(members: Members) -> list[Finding]:
+def _compare_members(members: Members) -> list[Finding]:
     """Faults that are seen by comparing members with each other and with the truth.
 
     What is found is left out of the next comparisons.
@@ -148,11 +143,11 @@ def _compare(members: Members) -> list[Finding]:
     members = members.without({i for x in copies for i in x.members[1:]})
 
     permuted = list(permuted_classes(members))
-    members = members.without(_concerned(permuted))
+    members = members.without(_members_in_findings(permuted))
     return [*findings, *copies, *permuted, *unrelated_members(members)]
 
 
-def _concerned(findings: list[Finding]) -> set[int]:
+def _members_in_findings(findings: list[Finding]) -> set[int]:
     """The members that are named by findings."""
     return {i for x in findings for i in x.members}
 
@@ -173,70 +168,29 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
                 f"{array.dtype} of shape {array.shape}"
             )
         for i, member in enumerate(array):
-            fault, what = _scale_fault(member.reshape(-1, array.shape[-1]))
-            if fault:
-                findings.append(Finding(fault, (i,), f"Member {i} {what}"))
+            try:
+                check_probabilities(member, "probs", sum_to_one=True)
+            except InputError as error:
+                findings.append(Finding("scale", (i,), f"Of member {i}, {error}"))
     m, *batch, k = array.shape
     class_names = names or tuple(map(str, range(k)))
     probs = array.reshape(m, -1, k)
-    chosen = _evenly_spaced(probs.shape[1], m, k)
+    chosen = _evenly_spaced_instances(probs.shape[1], m, k)
     truth = None
     if y_true is not None:
-        truth = _outcomes(y_true, class_names, tuple(batch), exclusive)[chosen]
+        truth = outcomes_by_class(y_true, class_names, tuple(batch))[chosen].astype(float)
     numbers = tuple(range(m))
     probs = probs[:, chosen].astype(float)
     return Members(probs, numbers, class_names, truth, exclusive), findings
 
 
-def _evenly_spaced(n: int, m: int, k: int) -> np.ndarray:
+def _evenly_spaced_instances(n: int, m: int, k: int) -> np.ndarray:
     """Evenly spaced positions of some of n instances, for m members and k classes."""
     most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def _outcomes(
-    y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bool
-) -> np.ndarray:
-    """(N, K): 1 for the true labels."""
-    k = len(names)
-    if exclusive:
-        return np.asarray(np.eye(k)[as_labels(y, "y_true", names, batch)])
-    given = np.asarray(to_numpy(y))
-    if given.shape != (*batch, k):
-        raise ValueError(
-            f"`y_true` must say 0 or 1 for each label, shape {(*batch, k)}; got shape {given.shape}"
-        )
-    return given.reshape(-1, k).astype(float)
-
-
-def _scale_fault(x: np.ndarray) -> tuple[str, str]:
-    """The first fault of the values (N, K), and its words; empty if they are probabilities."""
-    bad = np.count_nonzero(~np.isfinite(x).all(axis=-1))
-    if bad:
-        return "not finite", f"has NaN or infinity in {bad:,} of {len(x):,} rows"
-    tolerance = SUM_TOLERANCE[x.dtype.name]
-    low, high, sums = float(x.min()), float(x.max()), x.sum(axis=-1, dtype=float)
-    off = np.abs(sums - 1) > tolerance
-    if low >= 0 and high <= 1 + tolerance and not off.any():
-        return "", ""
-    scale = f"values from {number(low)} to {number(high)}"
-    if high <= tolerance and np.abs(np.exp(x.astype(float)).sum(axis=-1) - 1).max() < 1e-2:
-        return "log-probabilities", f"holds log-probabilities ({scale}): take the exponential"
-    if low >= 0 and np.abs(sums - 100).max() < 2:
-        return "percentages", f"holds percentages ({scale}): divide by 100"
-    if low < 0 or high > 1 + tolerance:
-        if (low < -1e-3 or high > 1.5) and np.abs(sums - 1).max() > 1e-2:
-            return "logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits"
-        return "off scale", f"has {scale}, outside 0 to 1"
-    return (
-        "sums",
-        f"has {off.sum():,} of {len(x):,} rows that do not sum to 1 "
-        f"({sums.min():.7g} to {sums.max():.7g}); for labels that may occur together use "
-        "lw.MultiLabelEnsemble",
-    )
-
-
-def _effective_number(x: np.ndarray) -> np.ndarray:
+def _effective_number_of_members(x: np.ndarray) -> np.ndarray:
     r"""(K,): :math:`1 + (\operatorname{tr} C)^2 / \operatorname{tr} C^2` with the M × M matrix C of
     mean products of the deviations from the mean.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import with_values
 from .._resampling import Estimate, Resampling, check_replicates, t_quantile
 from .._validation.arguments import check_choice
-from ..decomposition import Uncertainty, decompose, numpy_law
+from ..decomposition import decompose
 from ..distributions import Distribution
 from ..events import Family
 from ..losses import Loss, LossName
@@ -76,33 +76,45 @@ def bootstrap_uncertainty(
     Examples
     --------
     >>> from labelwise import Ensemble
-    >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2], size=(10, 50)), class_names=["benign", "malignant"])
+    >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2], size=(10, 50)))
     >>> print(bootstrap_uncertainty(q, "squared", rng=0).epistemic)
     0.013 (95 % interval 0.011 to 0.014)
     0.013 (95 % interval 0.011 to 0.014)
-    """  # noqa: E501
+    """
     check_choice(statistic, "statistic", ("mean", "each"))
     n_bootstrap = check_replicates(n_bootstrap, required=True)
-    m = _count_members(q)
+    m = _count_resampled_members(q)
     resampling = Resampling(m, None, n_bootstrap, confidence, rng)
     u = decompose(q, loss, events=events)
     k = len(u.class_names)
-    values = _all_parts(
-        to_numpy(u.aleatoric).astype(float).reshape(-1, k),
-        to_numpy(u.epistemic).astype(float).reshape(-1, k),
-    )
-    if values.shape[1] == 0:
+    if not u.total.size:
         raise ValueError("`q` must have at least one instance")
 
-    def summarized(x: np.ndarray) -> np.ndarray:
-        return np.asarray(x.mean(axis=1)) if statistic == "mean" else x
+    def statistic_of(aleatoric: Any, epistemic: Any) -> np.ndarray:
+        """TU, AU and EU of each label: their means, (3, K), or those of each instance."""
+        parts = np.stack([aleatoric + epistemic, aleatoric, epistemic]).reshape(3, -1, k)
+        return np.asarray(parts.mean(axis=1)) if statistic == "mean" else parts
 
-    estimate = summarized(values)
+    estimate = statistic_of(
+        to_numpy(u.aleatoric).astype(float), to_numpy(u.epistemic).astype(float)
+    )
+    weights = np.ones(m) if q.weights is None else to_numpy(q.weights).astype(float)
+    members: Any = q
+    in_double = with_values(members, stored=to_numpy(members.probs).astype(float))
+    own_pairs = _pairs_of_different_members(weights / weights.sum())
     # Sums over the replicates: equal draws of members are computed once.
     used, sums, squares = 0, np.zeros_like(estimate), np.zeros_like(estimate)
-    weights = _drawn_weights(q, np.concatenate(list(resampling.group_counts())))
-    for times, x in _replicates(q, u, weights):
-        away = summarized(x) - estimate
+    counts = np.concatenate(list(resampling.group_counts()))
+    for count, times in zip(*np.unique(counts, axis=0, return_counts=True), strict=True):
+        drawn = count * weights
+        if not drawn.any():
+            raise ValueError("`q` has members of weight 0: drop them before resampling members")
+        drawn = drawn / drawn.sum()
+        pairs = _pairs_of_different_members(drawn)
+        if pairs < 1e-12:  # a single member
+            continue
+        replicate = decompose(with_values(in_double, weights=drawn), u.loss, events=events)
+        away = statistic_of(replicate.aleatoric, replicate.epistemic * own_pairs / pairs) - estimate
         sums += times * away
         squares += times * away**2
         used += times
@@ -121,7 +133,7 @@ def bootstrap_uncertainty(
     return UncertaintyIntervals(total, aleatoric, epistemic, u.class_names)
 
 
-def _count_members(q: Any) -> int:
+def _count_resampled_members(q: Any) -> int:
     """The number of members, if they can be resampled."""
     if not isinstance(q, Distribution) or not q.finite or q.n_members is None:
         raise ValueError(
@@ -132,64 +144,15 @@ def _count_members(q: Any) -> int:
         raise ValueError(
             "`q` has weights that differ between instances, so its members cannot be resampled"
         )
-    if q.n_members == 1:
-        raise ValueError(
-            "`q`: one member says nothing about epistemic uncertainty: it is always 0, because one "
-            f"member cannot disagree. Train at least {MIN_MEMBERS} members (5 or more are usual), "
-            "or use a distribution such as lw.Dirichlet"
-        )
     if q.n_members < MIN_MEMBERS:
         raise ValueError(
-            f"`q` must have at least {MIN_MEMBERS} members here; got {q.n_members}, too few to "
-            "estimate a variance"
+            f"`q` must have at least {MIN_MEMBERS} members to resample (5 or more are usual); got "
+            f"{q.n_members}: one member says nothing about epistemic uncertainty, and two say "
+            "nothing about how it varies"
         )
     return q.n_members
 
 
-def _all_parts(aleatoric: np.ndarray, epistemic: np.ndarray) -> np.ndarray:
-    """TU, AU and EU of each label, (3, N, K)."""
-    return np.stack([aleatoric + epistemic, aleatoric, epistemic])
-
-
-def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
-    """Member weights of each replicate, (replicates, M), summing to 1."""
-    weights = counts if q.weights is None else counts * to_numpy(q.weights).astype(float)
-    total = weights.sum(axis=1, keepdims=True)
-    if not total.all():
-        raise ValueError("`q` has members of weight 0: drop them before resampling members")
-    return np.asarray(weights / total)
-
-
-def _replicates(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """For each distinct draw of at least two members: how often it was drawn, and its uncertainties
-    (3, N, K).
-    """
-    distinct, times = np.unique(weights, axis=0, return_counts=True)
-    own = _drawn_weights(q, np.ones((1, q.n_members)))
-    pairs = 1 - np.sum(distinct**2, axis=1)  # shares of pairs of different members
-    own_pairs = 1 - np.sum(own**2)
-    different = np.flatnonzero(pairs > 1e-12)
-    parts = reweighted(q, u, distinct[different])
-    for i, (aleatoric, epistemic) in zip(different, parts, strict=True):
-        yield int(times[i]), _all_parts(aleatoric, epistemic * own_pairs / pairs[i])
-
-
-def reweighted(
-    q: Any, u: Uncertainty, weights: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    r"""Aleatoric and epistemic uncertainty, (N, K) each, under each row of member ``weights``.
-
-    With the full ensemble's mean as reference, :math:`\mathrm{EU}_w = \sum_m w_m D(\theta_m \Vert
-    \bar\theta) - D(\bar\theta_w \Vert
-    \bar\theta)`: the difference of two small numbers, not of two large ones, and 0 when the members agree.
-    """  # noqa: E501
-    law = numpy_law(q, u.events)
-    shape = (-1, len(u.class_names))
-    mt, mc = law.mean
-    own = u.loss.entropy(law.t, law.c)
-    away = u.loss.divergence(law.t, mt, law.c, mc, law.deviation)
-    for w in weights:
-        t, c, d = (np.tensordot(w, x, 1) for x in (law.t, law.c, law.deviation))
-        aleatoric = np.tensordot(w, own, 1)
-        epistemic = np.tensordot(w, away, 1) - u.loss.divergence(t, mt, c, mc, d)
-        yield aleatoric.reshape(shape), np.maximum(epistemic, 0).reshape(shape)
+def _pairs_of_different_members(weights: np.ndarray) -> float:
+    """The share of pairs of members drawn with these weights that are not the same one twice."""
+    return 1 - float(weights @ weights)

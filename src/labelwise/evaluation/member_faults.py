@@ -41,8 +41,8 @@ class Finding:
     """One fault of some members."""
 
     fault: str
-    """``not finite``, ``logits``, ``log-probabilities``, ``percentages``, ``off scale``, ``sums``,
-    ``constant``, ``copies``, ``permuted classes``, ``unrelated`` or ``folds``.
+    """``scale`` (no probabilities), ``constant``, ``copies``, ``permuted classes``, ``unrelated``
+    or ``folds``.
     """
     members: tuple[int, ...]
     """Positions of the members, from 0."""
@@ -123,7 +123,10 @@ def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
     if not still.any():
         return [], set()
     if still.all():
-        is_fault = bool(_is_soft(members.probs).any()) or members.n_instances >= MIN_EQUAL_VOTES
+        is_fault = (
+            bool(_is_soft_probability(members.probs).any())
+            or members.n_instances >= MIN_EQUAL_VOTES
+        )
     else:
         # Others that vary in a few rows only: a member may miss these, for instance all cases of a
         # rare class.
@@ -145,15 +148,15 @@ def identical_members(members: Members) -> Iterator[Finding]:
     copies = [group for group in groups.values() if len(group) > 1]
     if not copies:
         return
-    by_chance = members.n_instances < MIN_EQUAL_VOTES and not _votes_differ(members.probs)
+    by_chance = members.n_instances < MIN_EQUAL_VOTES and not _member_votes_differ(members.probs)
     for group in copies:
         largest = members.probs[group[0]].max(axis=-1)
-        values = np.unique(largest[_is_soft(largest)])
+        values = np.unique(largest[_is_soft_probability(largest)])
         if not by_chance or len(values) >= MIN_EQUAL_VALUES:
             yield members.finding("copies", group, "are identical")
 
 
-def _votes_differ(probs: np.ndarray) -> bool:
+def _member_votes_differ(probs: np.ndarray) -> bool:
     """Whether any two members that vote differently do so in enough instances."""
     votes = probs > 0.5
     disagreements = (votes[:, None] != votes).any(axis=-1).sum(axis=-1)  # (M, M)
@@ -161,7 +164,7 @@ def _votes_differ(probs: np.ndarray) -> bool:
     return len(disagreements) > 0 and bool(disagreements.min() >= MIN_DISAGREEMENTS)
 
 
-def _is_soft(p: np.ndarray) -> np.ndarray:
+def _is_soft_probability(p: np.ndarray) -> np.ndarray:
     """Which probabilities are neither 0 nor 1."""
     return np.asarray((p > SATURATED) & (p < 1 - SATURATED))
 
@@ -180,7 +183,9 @@ def permuted_classes(members: Members) -> Iterator[Finding]:
         if len(members) > 1:
             references[members.others(i)] = members.mean_of_others(i)
         for other, reference in references.items():
-            order = _better_order(_standardized(reference), _standardized(probs))
+            order = _better_class_order(
+                _standardized_classes(reference), _standardized_classes(probs)
+            )
             if order is not None:
                 moved = first_names(
                     [f"{names[a]} as {names[b]}" for a, b in enumerate(order) if a != b]
@@ -190,46 +195,48 @@ def permuted_classes(members: Members) -> Iterator[Finding]:
                 break
 
 
-def _better_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
+def _better_class_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
     """For each class of ``reference`` (N, K) the class of ``member`` that corresponds to it, if
     that is not the same one.
 
     The best of all orders gains something even if there is nothing to gain, so it must also gain
     where it was not chosen.
     """
-    order = _best_order(reference, member)
-    gain = _gain(order, reference, member)
-    if gain.mean() < max(PERMUTATION_GAIN, PERMUTATION_ERRORS * _standard_error(gain)):
+    order = _best_class_order(reference, member)
+    gain = _gain_of_class_order(order, reference, member)
+    if gain.mean() < max(PERMUTATION_GAIN, PERMUTATION_ERRORS * _standard_error_of_gain(gain)):
         return None
     even, odd = slice(0, None, 2), slice(1, None, 2)
     held_out = []
     for chosen, held in ((even, odd), (odd, even)):
-        other_order = _best_order(reference[chosen], member[chosen])
-        held_out.append(_gain(other_order, reference[held], member[held]))
+        other_order = _best_class_order(reference[chosen], member[chosen])
+        held_out.append(_gain_of_class_order(other_order, reference[held], member[held]))
     gain = np.concatenate(held_out)
-    if gain.mean() <= HELD_OUT_ERRORS * _standard_error(gain):
+    if gain.mean() <= HELD_OUT_ERRORS * _standard_error_of_gain(gain):
         return None
     return order
 
 
-def _best_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray:
+def _best_class_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray:
     from scipy.optimize import linear_sum_assignment
 
     return np.asarray(linear_sum_assignment(reference.T @ member, maximize=True)[1])
 
 
-def _gain(order: np.ndarray, reference: np.ndarray, member: np.ndarray) -> np.ndarray:
+def _gain_of_class_order(
+    order: np.ndarray, reference: np.ndarray, member: np.ndarray
+) -> np.ndarray:
     """What each instance adds to the mean correlation of the classes that move, (N,)."""
     n_moved = np.count_nonzero(order != np.arange(len(order)))
     gain = (reference * (member[:, order] - member)).sum(axis=1)
     return np.asarray(gain / max(n_moved, 1))
 
 
-def _standard_error(x: np.ndarray) -> float:
+def _standard_error_of_gain(x: np.ndarray) -> float:
     return float(x.std(ddof=1) / np.sqrt(len(x)))
 
 
-def _standardized(x: np.ndarray) -> np.ndarray:
+def _standardized_classes(x: np.ndarray) -> np.ndarray:
     """Columns of mean 0 and variance 1; constant ones 0."""
     spread = x.std(axis=0)
     return np.asarray((x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf))
@@ -266,7 +273,9 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
         return
     found = [i for i in range(len(members)) if _is_unrelated(members, i)]
     for i in found:
-        correlation = _relation(members.probs[i], members.mean_of_others(i)).correlation
+        correlation = _relation_of_predictions(
+            members.probs[i], members.mean_of_others(i)
+        ).correlation
         accuracy = ""
         if members.truth is not None:
             right = members.accuracy(members.truth)
@@ -279,7 +288,7 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
         yield members.finding("unrelated", [i], what)
 
     if len(members) == 2 and not found:
-        relation = _relation(members.probs[0], members.probs[1])
+        relation = _relation_of_predictions(members.probs[0], members.probs[1])
         if relation.is_like_shuffled(PAIR_ERRORS) and relation.error < MAX_PAIR_ERROR:
             what = (
                 f"have nothing in common (correlation {relation.correlation:.2f}): one of the two "
@@ -292,21 +301,23 @@ def _is_unrelated(members: Members, i: int) -> bool:
     """Whether member ``i`` is like shuffled rows to the others, and the others or the truth tell
     that it should not be.
     """
-    to_others = _relation(members.probs[i], members.mean_of_others(i))
+    to_others = _relation_of_predictions(members.probs[i], members.mean_of_others(i))
     if not to_others.is_like_shuffled():
         return False
     rest = members.without({members.numbers[i]})
     if len(rest) > 1:
-        usual = [_relation(p, rest.mean_of_others(j)) for j, p in enumerate(rest.probs)]
+        usual = [
+            _relation_of_predictions(p, rest.mean_of_others(j)) for j, p in enumerate(rest.probs)
+        ]
         if to_others.is_lower_than(usual):
             return True
     if members.truth is None:
         return False
-    usual = [_relation(p, members.truth) for p in rest.probs]
-    return _relation(members.probs[i], members.truth).is_lower_than(usual)
+    usual = [_relation_of_predictions(p, members.truth) for p in rest.probs]
+    return _relation_of_predictions(members.probs[i], members.truth).is_lower_than(usual)
 
 
-def _relation(a: np.ndarray, b: np.ndarray) -> Relation:
+def _relation_of_predictions(a: np.ndarray, b: np.ndarray) -> Relation:
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     size = float(np.linalg.norm(a) * np.linalg.norm(b))
     if size < 1e-9:

@@ -8,18 +8,17 @@ rounding split such ties into levels, and a ranking takes the levels for informa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import frexp
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
-from ..distributions.base import batch_index, not_a_distribution, weights_at
+from ..distributions.base import not_a_distribution
 from ..distributions.marginals import Atoms
-from ..events import Family
+from ..events import Events, Family
 from ..losses import Loss, LossName, as_loss
 
 BINARY_DIGITS = 30
@@ -105,50 +104,24 @@ def _renormalized(q: Any) -> Distribution[Any]:
         return q
     probs, weights = q.members
     probs = to_numpy(probs).astype(float)
-    weights = None if weights is None else to_numpy(weights).astype(float)
-    return _Renormalized(probs / probs.sum(axis=-1, keepdims=True), weights, q.class_names)
+    if weights is not None:
+        weights = to_numpy(weights).astype(float)
+    probs /= probs.sum(axis=-1, keepdims=True)
+    return _Renormalized(probs, weights=weights, class_names=q.class_names, member_axis=0)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Renormalized(Distribution[np.ndarray]):
+class _Renormalized(Ensemble[np.ndarray]):
     """An ensemble whose complements are summed over the other classes, so that a small one is as
     accurate as a small probability.
     """
 
-    probs: np.ndarray
-    weights: Any
-    class_names: tuple[str, ...] | None
-    finite = True
+    def fast(self, *given: Any, **options: Any) -> None:
+        """The kernel takes complements from 1."""
 
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return self.probs.shape[1:-1]
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.probs.shape[-1])
-
-    @property
-    def n_members(self) -> int:
-        return len(self.probs)
-
-    def marginal(self, events: Family | None = None) -> Atoms:
+    def law(self, probs: Any, weights: Any, events: Events | None) -> Atoms:
         if events is not None:
-            return Ensemble(
-                self.probs, member_axis=0, weights=self.weights, class_names=self.class_names
-            ).marginal(events)
-        before, after = (np.zeros_like(self.probs) for _ in range(2))
-        np.cumsum(self.probs[..., :-1], axis=-1, out=before[..., 1:])
-        np.cumsum(self.probs[..., :0:-1], axis=-1, out=after[..., -2::-1])
-        return Atoms(self.probs, self.weights, before + after)
-
-    def sample(self, n: int, *, rng: Any = None) -> np.ndarray:
-        raise NotImplementedError("label-wise scores need no sample")
-
-    def __getitem__(self, index: Any) -> Self:
-        i = batch_index(index, len(self.batch_shape))
-        return type(self)(
-            self.probs[(slice(None), *i, slice(None))],
-            weights_at(self.weights, i),
-            self.class_names,
-        )
+            return super().law(probs, weights, events)
+        before, after = np.zeros_like(probs), np.zeros_like(probs)
+        np.cumsum(probs[..., :-1], axis=-1, out=before[..., 1:])
+        np.cumsum(probs[..., :0:-1], axis=-1, out=after[..., -2::-1])
+        return Atoms(probs, weights, before + after)

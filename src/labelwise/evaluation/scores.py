@@ -58,7 +58,7 @@ def brier_score(
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, _ = forecasts(q, y_true)
-    return _mean_with_interval(
+    return _mean_score_with_interval(
         np.sum((p - happened) ** 2, axis=1), groups, confidence, n_bootstrap, rng
     )
 
@@ -93,10 +93,10 @@ def log_loss(
         each = -np.log2(likely)
     if not exclusive:
         each = each.sum(axis=1)
-    return _mean_with_interval(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
+    return _mean_score_with_interval(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
 
 
-def _mean_with_interval(
+def _mean_score_with_interval(
     each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any
 ) -> Estimate:
     """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""

@@ -18,7 +18,8 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
     tasks = list(TASKS)
     if cases.multilabel:
         tasks = ["per_label"]
-    tasks = list(filter(costs.fits, tasks))
+    if costs.matrix is not None:  # which is for choosing one class
+        tasks = [task for task in tasks if task == "multiclass"]
     if not tasks:
         raise ValueError(
             "these costs are a `matrix` for choosing one class, but the labels may occur together. "

@@ -67,9 +67,8 @@ class SetEvaluation(Shown):
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for all cases, each event and each class."""
-        names = ("name", "n", "coverage", "low", "high", "size", "guaranteed", "method")
-        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        return frame(columns, library)
+        names = vars(self.rows[0])
+        return frame({name: [getattr(row, name) for row in self.rows] for name in names}, library)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -118,7 +117,7 @@ def evaluate_sets(
     rows = []
     for name, here in where.items():
         cases = covered[here], size[here], code[here]
-        rows.append(_row(fitted, name, *cases, confidence, name in events))
+        rows.append(_coverage_row(fitted, name, *cases, confidence, name in events))
     return SetEvaluation(
         rows=tuple(rows),
         target=fitted.coverage,
@@ -126,11 +125,11 @@ def evaluate_sets(
         confidence=confidence,
         guarantee=fitted.guarantee,
         unit="group" if fitted.coverage_unit == "group" else "case",
-        note="" if groups is None else _note(fitted, rows),
+        note="" if groups is None else _note_on_groups(fitted, rows),
     )
 
 
-def _note(fitted: SetPredictor, rows: list[Coverage]) -> str:
+def _note_on_groups(fitted: SetPredictor, rows: list[Coverage]) -> str:
     """What intervals over groups are about."""
     if fitted.coverage_unit == "group":
         return "Intervals are exact for whole groups."
@@ -144,7 +143,7 @@ def _note(fitted: SetPredictor, rows: list[Coverage]) -> str:
     return note
 
 
-def _row(
+def _coverage_row(
     fitted: SetPredictor,
     name: str,
     covered: np.ndarray,

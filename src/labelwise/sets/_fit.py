@@ -13,8 +13,9 @@ from .._errors import InputError, suggest
 from .._frames import same_rows
 from .._resampling import group_codes
 from .._tables import first_names
+from .._validation.labels import as_labels
 from ..events import Events, as_events
-from ._input import calibration_cases
+from ._input import one_class_each
 from ._predictor import EventThreshold, SetPredictor
 from ._quantiles import as_level, conformal_threshold, fewest_cases
 
@@ -33,11 +34,12 @@ def fit_sets(
     r"""Fit prediction sets that contain the true class with a guaranteed probability (split
     conformal prediction).
 
-    The score of a class is −p, minus its mean probability (LAC: Sadinle, Lei, Wasserman 2019), which
-    gives the smallest sets on average. For an event E (one class, a pool of classes, or all), the
-    threshold :math:`t_E` is the score of rank :math:`\lceil (n_E + 1) \cdot \text{coverage} \rceil`
-    among the :math:`n_E` calibration cases whose true class lies in E. A class is in the set if its
-    score is at most its event's threshold. Then, for every model, sample size and distribution,
+    The score of a class is −p, minus its mean probability (LAC: Sadinle, Lei, Wasserman 2019),
+    which gives the smallest sets on average. For an event E (one class, a pool of classes, or all),
+    the threshold :math:`t_E` is the score of rank :math:`\lceil (n_E + 1) \cdot \text{coverage}
+    \rceil` among the :math:`n_E` calibration cases whose true class lies in E. A class is in the
+    set if its score is at most its event's threshold. Then, for every model, sample size and
+    distribution,
 
     .. math:: P(Y \in C(X) \mid Y \in E) \ge \text{coverage}
 
@@ -79,14 +81,19 @@ def fit_sets(
     >>> sets = fit_sets(p[:300], y[:300], coverage=0.9)
     >>> sets.thresholds.round(3)
     array([-0.2  , -0.225, -0.184])
-    >>> print(sets.guarantee)
-    With probability at least 90 %, the set of a new case of each class contains its true class, on average over new cases and calibration cases from the same population.
+    >>> print(sets.guarantee.partition(", on average")[0])
+    With probability at least 90 %, the set of a new case of each class contains its true class
     >>> sets.predict(p[300:303])[0]
     ('1', '2')
-    """  # noqa: E501
+    """
     level = as_level(coverage)
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
-    p, y, names = calibration_cases(q_cal, y_cal)
+    p, found = one_class_each(q_cal, "q_cal")
+    names = found or tuple(map(str, range(p.shape[-1])))
+    y = as_labels(y_cal, "y_cal", names, p.shape[:-1])
+    if not len(y):
+        raise ValueError("`y_cal` must have at least one case; got none")
+    p = p.reshape(len(y), -1)
     code = group_codes(groups, len(y))[0]
     if coverage_unit not in ("case", "group"):
         raise ValueError(
@@ -97,7 +104,7 @@ def fit_sets(
         raise ValueError(
             "`coverage_unit` 'group' needs `groups`: the group of each calibration case"
         )
-    kind, pools = _pools(guarantee, names)
+    kind, pools = _events_with_guarantee(guarantee, names)
     own = -p[np.arange(len(y)), y]
     events = tuple(
         _event_threshold(event, classes, own, y, code, coverage_unit, level)
@@ -118,7 +125,9 @@ def fit_sets(
     )
 
 
-def _pools(guarantee: Any, names: Sequence[str]) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
+def _events_with_guarantee(
+    guarantee: Any, names: Sequence[str]
+) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
     """For whom the guarantee holds: names and classes of the events."""
     k = len(names)
     alone: list[tuple[str, tuple[int, ...]]] = [(name, (i,)) for i, name in enumerate(names)]
@@ -161,16 +170,15 @@ def _event_threshold(
     largest score.
     """
     here = np.isin(y, classes)
-    s, weights, n_groups = scores[here], None, None
+    s, groups, n_groups = scores[here], None, None
     if code is not None:
-        found, group, count = np.unique(code[here], return_inverse=True, return_counts=True)
+        found, groups = np.unique(code[here], return_inverse=True)
         n_groups = len(found)
-        weights = 1.0 / count[group]
         if coverage_unit == "group":
             largest = np.full(n_groups, -inf)
-            np.maximum.at(largest, group, s)
-            s, weights = largest, None
-    threshold = conformal_threshold(s, level, weights)
+            np.maximum.at(largest, groups, s)
+            s, groups = largest, None
+    threshold = conformal_threshold(s, level, groups)
     return EventThreshold(name, classes, threshold, int(here.sum()), n_groups)
 
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._frames import same_rows
 from .._resampling import group_codes
-from .._validation.labels import as_labels
 from ..evaluation._forecasts import check_sums, mean_probabilities
 
 
@@ -35,32 +33,17 @@ def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | Non
     return p, names
 
 
-def calibration_cases(
-    q: Any, y: Any, q_name: str = "q_cal", y_name: str = "y_cal"
-) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Mean probabilities (N, K), true classes (N,) and class names."""
-    p, found = one_class_each(q, q_name)
-    names = found or tuple(map(str, range(p.shape[-1])))
-    (y,) = same_rows(q, **{y_name: y})
-    labels = as_labels(y, y_name, names, p.shape[:-1])
-    if not len(labels):
-        raise ValueError(f"`{y_name}` must have at least one case; got none")
-    return p.reshape(len(labels), -1), labels, names
-
-
-def check_classes(
-    p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...], name: str = "q"
-) -> None:
+def check_classes(p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...]) -> None:
     """Refuse probabilities (..., K) of other classes than those that were fitted."""
     if p.shape[-1] != len(fitted):
         raise ValueError(
-            f"`{name}` must have the {len(fitted)} classes of the calibration cases; got K = "
+            f"`q` must have the {len(fitted)} classes of the calibration cases; got K = "
             f"{p.shape[-1]}"
         )
     for k, (found, expected) in enumerate(zip(names or fitted, fitted, strict=True)):
         if found != expected:
             raise ValueError(
-                f"`{name}` must have the classes of the calibration cases in their order; class "
+                "`q` must have the classes of the calibration cases in their order; class "
                 f"{k} is {found!r} instead of {expected!r}"
             )
 

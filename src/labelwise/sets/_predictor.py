@@ -103,18 +103,17 @@ class SetPredictor(Shown):
         return save_fitted(self, SETS, path)
 
     def _summary(self) -> Summary:
-        header = ["guarantee for", "classes", "cases", "groups", "in the set if"]
+        header = ("guarantee for", "classes", "cases", "in the set if")
         rows = []
         for event in self.events[:SHOWN]:
             classes = list(event.classes)
             names = first_names([self.class_names[k] for k in classes], 3)
             limits = -self.thresholds[classes]
             ends = sorted({f"{limits.min():.4g}", f"{limits.max():.4g}"})
-            limit = f"p ≥ {' to '.join(ends)}"
-            rows.append([event.name, names, f"{event.n_cases:,}", str(event.n_groups), limit])
-        if self.coverage_unit is None:
-            for row in (header, *rows):
-                del row[3]
+            cases = f"{event.n_cases:,}"
+            if event.n_groups is not None:
+                cases += f" in {event.n_groups:,} groups"
+            rows.append((event.name, names, cases, f"p ≥ {' to '.join(ends)}"))
         kind = "event" if self.kind == "events" else self.kind
         title = f"Sets (coverage {self.coverage:g} per {kind})"
         if len(self.events) > SHOWN:

@@ -46,19 +46,20 @@ def conformal_rank(n: int, level: Fraction) -> int:
 
 
 def conformal_threshold(
-    scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None
+    scores: np.ndarray, level: Fraction, groups: np.ndarray | None = None
 ) -> float:
     r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i +
     1)`, or ∞.
 
-    Without weights it is the score of rank ⌈(n + 1) · coverage⌉, computed in integers. With
-    weights, sums that are equal up to rounding count as equal.
+    Without ``groups`` (0, 1, … for each score) it is the score of rank ⌈(n + 1) · coverage⌉,
+    computed in integers. With them, each group has the weight 1, shared by its scores; sums that
+    are equal up to rounding count as equal.
     """
     order = np.argsort(scores, kind="stable")
-    if weights is None:
+    if groups is None:
         place = conformal_rank(len(scores), level) - 1
     else:
-        sums = np.cumsum(weights[order])
+        sums = np.cumsum(1.0 / np.bincount(groups)[groups[order]])
         total = sums[-1:].sum() + 1.0
         rounding = len(sums) * np.finfo(float).eps * total
         place = int(np.searchsorted(sums, float(level) * total - rounding))
@@ -67,7 +68,7 @@ def conformal_threshold(
     return float(scores[order[place]])
 
 
-def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:
+def proves_error_rate(errors: Any, n: Any, rate: float, delta: float) -> Any:
     """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n,
     rate) ≤ errors) ≤ δ (exact binomial test).
     """
@@ -80,10 +81,10 @@ def allowed_errors(n: int, rate: float, delta: float) -> int:
     """The most errors among ``n`` cases that prove an error rate below ``rate``; −1 if not even 0
     do.
 
-    >>> allowed_errors(58, 0.05, 0.05), allowed_errors(59, 0.05, 0.05), allowed_errors(1000, 0.05, 0.05)
-    (-1, 0, 38)
-    """  # noqa: E501
-    return int(np.sum(proven(np.arange(n + 1), n, rate, delta))) - 1
+    >>> [allowed_errors(n, 0.05, 0.05) for n in (58, 59, 1000)]
+    [-1, 0, 38]
+    """
+    return int(np.sum(proves_error_rate(np.arange(n + 1), n, rate, delta))) - 1
 
 
 def fewest_with_confidence(rate: float, delta: float) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._format import percent
 from .._tables import Shown, Summary, counted, frame, index_columns
-from .._validation.labels import as_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,26 +43,22 @@ class PredictionSets(Shown):
     def __len__(self) -> int:
         return len(self.member)
 
-    def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
+    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for each case: its classes joined by
-        semicolons, the ``size`` and, for each class, whether it is in the set; with ``y_true`` also
-        whether the set covers it.
+        semicolons, the ``size`` and, for each class, whether it is in the set.
         """
-        return frame(self.columns(ids=ids, y_true=y_true), library)
+        return frame(self.columns(ids=ids), library)
 
-    def columns(self, *, ids: Any = None, y_true: Any = None) -> dict[str, Any]:
+    def columns(self, *, ids: Any = None) -> dict[str, Any]:
         """The columns of `to_frame`."""
         shape, names = self.member.shape[:-1], np.asarray(self.class_names, dtype=object)
         rows = self.member.reshape(-1, len(names))
         columns: dict[str, Any] = dict(index_columns(shape, ids))
-        if y_true is not None:
-            y = as_labels(y_true, "y_true", self.class_names, shape)
-            columns |= {"y_true": names[y], "covered": rows[np.arange(len(y)), y]}
-        columns |= {
-            "set": np.asarray(["; ".join(names[row]) for row in rows], dtype=object),
-            "size": self.size.reshape(-1),
-        }
-        return columns | {f"in_{name}": rows[:, k] for k, name in enumerate(self.class_names)}
+        columns["set"] = np.asarray(["; ".join(names[row]) for row in rows], dtype=object)
+        columns["size"] = self.size.reshape(-1)
+        for k, name in enumerate(self.class_names):
+            columns[f"in_{name}"] = rows[:, k]
+        return columns
 
     def _summary(self) -> Summary:
         sizes, counts = np.unique(self.size, return_counts=True)
