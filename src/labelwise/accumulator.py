@@ -201,7 +201,6 @@ class Accumulator:
         (`merge`).
         """
         from .io.atomic import replacing
-        from .io.npz import write_npz
 
         self._fold()
         if self._state is None:
@@ -211,7 +210,7 @@ class Accumulator:
         arrays["description"] = np.asarray(_describe(self))
         path = Path(path)
         with replacing(path) as file:
-            write_npz(file, arrays)
+            np.savez(file, **arrays)
         return path
 
     @classmethod
@@ -219,11 +218,12 @@ class Accumulator:
         cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any
     ) -> Accumulator:
         """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
-        from .io.npz import read_npz
+        from .io.files import reading
 
         self = cls(loss, **options)
         keys = [*State._fields, "n_members", "description"]
-        found = read_npz(Path(path), keys)
+        with reading(path), np.load(path) as stored:
+            found = {key: stored[key] for key in keys if key in stored}
         missing = [key for key in keys if key not in found]
         if missing:
             raise InputError(

@@ -4,7 +4,6 @@ sentence with fault and remedy.
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -615,12 +614,6 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
         "empty is a folder; expected a file",
     ),
     (
-        "an address without a port",
-        ["quantify", "p.npz", "-o", "u.npz", "--scheduler", "here"],
-        2,
-        "Error: `scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got 'here'",
-    ),
-    (
         "labels of a missing file",
         ["evaluate", "p.npz", "--labels", "three.npy"],
         2,
@@ -738,40 +731,6 @@ def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) 
     )
     assert result.exit_code == 2
     assert 'pip install "labelwise[dask]", or write .npz or .csv' in result.output
-
-
-@pytest.mark.parametrize("listening", [False, True])
-def test_67_a_scheduler_that_is_not_there_or_does_not_answer(
-    listening, tmp_path, optional, monkeypatch
-) -> None:
-    optional("distributed")
-    da = optional("dask.array")
-    npz()(tmp_path)
-    monkeypatch.setattr("labelwise.io.quantify.CONNECT_SECONDS", 0.5)
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
-        if listening:
-            other.listen()
-        result = CliRunner().invoke(
-            main,
-            [
-                "quantify",
-                str(tmp_path / "p.npz"),
-                "-o",
-                str(tmp_path / "u.npz"),
-                "--scheduler",
-                address,
-            ],
-        )
-    assert result.exit_code == 2
-    first, *_, last = result.stderr.splitlines()
-    assert first == f"Connecting to the scheduler at {address} …"
-    assert last == (
-        f"Error: no Dask scheduler answers at {address} within 0.5 s; start one with: dask "
-        "scheduler"
-    )
-    assert da.ones(3).sum().compute() == 3  # the caller's own arrays still have a scheduler
 
 
 def test_75_nested_parquet(tmp_path, optional) -> None:

@@ -21,19 +21,17 @@ def check(lazy: OnDisk, array: np.ndarray) -> None:
         (slice(None), slice(1, 4)),
         (slice(None), slice(4, 2)),
         (slice(0, 1), slice(2, 9), slice(1, 2)),
-        (1, slice(-2, None)),
-        (-1, 2),
+        (slice(1, 2), slice(-2, None)),
     ):
         np.testing.assert_array_equal(lazy[key], array[key], strict=True)
 
 
-def test_slices_and_numbers() -> None:
+def test_slices_and_positions() -> None:
     check(on_disk(X), X)
+    np.testing.assert_array_equal(on_disk(X)[1], X[1], strict=True)
     np.testing.assert_array_equal(np.asarray(on_disk(X)), X, strict=True)
     with pytest.raises(IndexError, match="arrays on disk are read in steps of 1"):
         on_disk(X)[::2]
-    with pytest.raises(IndexError, match="out of range"):
-        on_disk(X)[2]
 
 
 def test_axes_and_values_are_changed_when_they_are_read() -> None:
@@ -60,6 +58,3 @@ def test_positions_are_read_in_blocks(rows: list[int], monkeypatch: pytest.Monke
     array = X.reshape(2, 15, 4)
     found = take(on_disk(array), np.array(rows, int), axis=1)
     np.testing.assert_array_equal(found, array[:, rows], strict=True)
-    texts = np.array([f"{'x' * i}" for i in range(15)])
-    lazy = OnDisk((15,), np.dtype(object), lambda key: np.array(texts[key].tolist(), str))
-    assert take(lazy, np.array(rows, int)).tolist() == texts[rows].tolist()

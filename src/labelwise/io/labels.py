@@ -66,7 +66,7 @@ def labels_of_table(table: Table, found: Fields) -> Labels:
     columns = Columns("probs", called, None)
     ids = id_columns(table, columns)
     if "ids" in found:  # of several that may be, one with the ids of the predictions
-        wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
+        wanted = np.unique(np.asarray(found["ids"]).astype(str))
         ids.sort(key=lambda name: not np.array_equal(np.unique(table.text(name)), wanted))
     if not ids:
         refuse_repeated_ids(table, columns)
@@ -115,7 +115,7 @@ def match_labels(
             "them out of the labels"
         )
     notes.append(f"labels matched by {quoted(labels.id_name)}")
-    wanted = np.asarray(found["ids"][:]).astype(str)
+    wanted = np.asarray(found["ids"]).astype(str)
     return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
 
 

@@ -49,7 +49,7 @@ READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
     ".jsonl": read_jsonl,
 }
 FORMATS = tuple(READERS)
-_READ_WHOLE = ("y_true", "groups", "weights", "class_names")
+_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names")
 _ELSEWHERE = ("votes", "annotators")
 """Keys that other functions read from the same file."""
 
@@ -109,14 +109,14 @@ def load_predictions(
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for i, text in enumerate(["id,cat,dog\\na,0.9,0.1\\nb,0.4,0.6\\n", "id,cat,dog\\nb,0.2,0.8\\na,0.7,0.3\\n"]):
-    ...         _ = pathlib.Path(folder, f"model{i}.csv").write_text(text)
+    ...     for i, rows in enumerate(["a,0.9,0.1\\nb,0.4,0.6", "b,0.2,0.8\\na,0.7,0.3"]):
+    ...         _ = pathlib.Path(folder, f"model{i}.csv").write_text(f"id,cat,dog\\n{rows}")
     ...     p = lw.load_predictions(folder)
     >>> p.shape, p.class_names, p.distribution().mean()[:, 0]
     ((2, 2, 2), ('cat', 'dog'), array([0.8, 0.3]))
     >>> p.notes
     ('rows matched by `id`',)
-    """  # noqa: E501
+    """
     files = find_files(path, FORMATS)
     given = None
     if class_names is not None:

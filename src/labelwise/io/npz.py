@@ -5,13 +5,11 @@ from __future__ import annotations
 import mmap
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-
-from .files import reading
 
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
 
@@ -63,13 +61,6 @@ class NpzArrays(Mapping[str, np.ndarray]):
             return _native(mapped)
 
 
-def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
-    """Those arrays of a file that are named in ``keys`` and are there."""
-    with reading(path):
-        arrays = NpzArrays(path)
-        return {key: arrays[key] for key in keys if key in arrays}
-
-
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
     array = _native(np.lib.format.open_memmap(path, mode="r"))
@@ -89,24 +80,3 @@ def release(array: Any) -> None:
         return
     if getattr(array, "mode", "c") != "c":  # changes of a copy-on-write map are nowhere else
         mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def write_npy(file: IO[bytes], array: np.ndarray) -> None:
-    """One array in .npy format."""
-    np.lib.format.write_array(file, array, allow_pickle=False)
-
-
-def write_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """An archive of arrays, uncompressed, data on multiples of 64 bytes; the same arrays give the
-    same bytes.
-    """
-    with zipfile.ZipFile(file, "w") as archive:
-        for key, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{key}.npy")  # of 1980, always
-            entry.external_attr = 0o644 << 16
-            # Header: 30 bytes, the name, 20 bytes of zip64 sizes, and a field of zeros that readers
-            # skip (as zipalign does it).
-            padding = -(file.tell() + 30 + len(entry.filename) + 20 + 4) % 64
-            entry.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
-            with archive.open(entry, "w", force_zip64=True) as member:
-                write_npy(member, array)

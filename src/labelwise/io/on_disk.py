@@ -16,11 +16,12 @@ _NUMBERS_AT_ONCE = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class OnDisk:
-    """An array in a file: indexing it with slices and numbers reads that part of it."""
+    """An array in a file: indexing it with slices, or with one position from 0, reads that part of
+    it.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    """Object for text of any length, which is returned with a fixed width."""
     read: Callable[[Key], np.ndarray]
 
     @property
@@ -31,21 +32,18 @@ class OnDisk:
         return np.asarray(self[:], dtype)
 
     def __getitem__(self, index: Any) -> np.ndarray:
+        if isinstance(index, int | np.integer):
+            only: np.ndarray = self[index : index + 1][0]
+            return only
         if not isinstance(index, tuple):
             index = (index,)
         key = [slice(0, n) for n in self.shape]
-        within: list[Any] = [slice(None)] * self.ndim  # what of the block that is read
         for axis, part in enumerate(index):
-            if not isinstance(part, slice):
-                i = range(self.shape[axis])[part]
-                part = slice(i, i + 1)
-                within[axis] = 0
             start, stop, step = part.indices(self.shape[axis])
             if step != 1:
                 raise IndexError("arrays on disk are read in steps of 1")
             key[axis] = slice(start, max(start, stop))
-        part_read: np.ndarray = self.read(tuple(key))[tuple(within)]
-        return part_read
+        return self.read(tuple(key))
 
 
 def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
@@ -61,8 +59,6 @@ def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
         if places.size:
             block = x[(*before, slice(start, start + step))]
             found[(*before, places)] = block[(*before, rows[places] - start)]
-    if x.dtype.kind == "O":
-        return np.array(found.tolist(), str)
     return found
 
 

@@ -7,22 +7,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from glob import escape
 from math import prod
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from .._errors import InputError
-from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
 from .atomic import final_place, remove_at_once
@@ -33,8 +29,6 @@ from .overwriting import refuse_overwriting
 from .packing import Blocks, check_target, pack
 from .predictions import Predictions
 
-CONNECT_SECONDS = 6
-"""How long to wait for a Dask scheduler."""
 ATTEMPTS = 10
 """How often to start again when blocks vanish: each time an equal job must have finished."""
 N_SAMPLES = 32
@@ -42,8 +36,6 @@ N_SAMPLES = 32
 SAMPLE_BYTES = 4096
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
-Work = Callable[[list[int]], Iterator[None]]
-"""Computes blocks, and says after each that it is written."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,6 @@ def quantify(
     losses: Sequence[LossName | Loss] = ("log",),
     labelwise: bool = True,
     memory: int | str = "500MB",
-    scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Quantified:
@@ -98,9 +89,6 @@ def quantify(
         Without it only the sums are written.
     memory : int or str
         How much to hold at once, in bytes or as ``"2GB"``.
-    scheduler : str, optional
-        Address of a running Dask scheduler. Its workers read ``source`` and write blocks beside
-        ``target``, so they must see the same files.
     progress : callable, optional
         Called with the numbers of rows done and of all rows.
     **options
@@ -126,11 +114,6 @@ def quantify(
     if isinstance(labels, str | os.PathLike):
         refuse_overwriting(target, [labels])
     refuse_overwriting(target, read)
-    if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
-        # Dask would leave half a client, which ends in a traceback
-        raise ValueError(
-            f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
-        )
     check_target(target)
     files = _all_files(read)
     content = _fingerprint_of_files(files)
@@ -177,20 +160,15 @@ def quantify(
     blocks = Blocks(folder, columns, sizes, dtype, rows)
     extra = {"class_names": np.asarray(names)}
     if grid.ids is not None:
-        extra["ids"] = np.asanyarray(grid.ids[:])
-    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, prod(pixels)))
-    if scheduler is not None:
-        # on another machine, the predictions are opened again
-        opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
-        compute = partial(_compute, opened, chosen, blocks, prod(pixels))
-        work = partial(_on_cluster, scheduler, compute)
+        extra["ids"] = np.asarray(grid.ids)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
         for left in reversed(range(ATTEMPTS)):
             blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
-                for done, _ in enumerate(work(missing), n_blocks - len(missing) + 1):
+                for done, i in enumerate(missing, n_blocks - len(missing) + 1):
+                    _compute_block(predictions, chosen, blocks, prod(pixels), i)
                     if progress is not None:
                         progress(min(done * rows, n), n)
                 if _fingerprint_of_files(files) != content:
@@ -250,11 +228,11 @@ def _name_of(predictions: Predictions) -> str:
     return file_name(predictions.path or "")
 
 
-def _compute(
-    opened: Callable[[], Predictions], losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
+def _compute_block(
+    predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
 ) -> None:
-    """Compute and write one block."""
-    predictions, rows = opened(), blocks.span(i)
+    """Compute and write block ``i``, whose cases have ``unit`` instances each."""
+    rows = blocks.span(i)
     results: dict[str, np.ndarray] = {}
     try:  # a large block is checked when it is first computed with
         q = predictions.read(rows.start * unit, rows.stop * unit).distribution()
@@ -269,49 +247,6 @@ def _compute(
         where = f"{_name_of(predictions)}, rows {rows.start} to {rows.stop}"
         raise wrong.found_in(where) from error
     blocks.write(i, results)
-
-
-def _on_cluster(
-    scheduler: str, compute: Callable[[int], None], missing: list[int]
-) -> Iterator[None]:
-    """The blocks, a task for each, on the workers of a Dask cluster."""
-    with _connected(scheduler) as client:
-        from distributed import as_completed
-
-        tasks = client.map(compute, missing, pure=False, retries=3)
-        for done in as_completed(tasks, loop=client.loop):
-            yield done.result()
-
-
-def _connected(scheduler: str) -> Any:
-    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and
-    says nothing.
-
-    It is not made the default: one that is given up would leave the caller's other Dask arrays
-    without a scheduler.
-    """
-    Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
-    answers: SimpleQueue[Any] = SimpleQueue()
-
-    def connect() -> None:
-        try:
-            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
-        except Exception as error:
-            answers.put(error)
-
-    Thread(target=connect, daemon=True).start()
-    try:
-        answer = answers.get(timeout=CONNECT_SECONDS)
-    except Empty:
-        answer = TimeoutError()
-    if isinstance(answer, OSError):  # also TimeoutError
-        raise OSError(
-            f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one "
-            "with: dask scheduler"
-        ) from answer
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
 
 
 def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
