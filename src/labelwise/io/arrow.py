@@ -163,13 +163,13 @@ class _Rows:
         for name, column in zip(self._names, batch.columns, strict=True):
             _check_none_missing(name, column)
             if _is_list(column.type):
-                if not np.all(column.value_lengths().to_numpy(zero_copy_only=False) == self._width):
+                if np.any(np.from_dlpack(column.value_lengths()) != self._width):
                     raise ValueError(
                         f"column `{name}` must hold {self._width} numbers in every row, as the "
                         "first"
                     )
                 column = column.flatten()
-            columns.append(column.to_numpy(zero_copy_only=False))
+            columns.append(np.from_dlpack(column))  # to_numpy would import pandas, 45 MB
         numbers = np.stack(columns, axis=-1, dtype=self._dtype, casting="unsafe")
         return numbers.reshape(-1, self._width)
 
@@ -207,7 +207,7 @@ def _small_column(name: str, column: Any) -> np.ndarray:
 
     _check_none_missing(name, column)
     if _number(column.type) is not None:
-        return np.asarray(column.to_numpy())
+        return np.from_dlpack(column.combine_chunks())
     is_text = str(column.type) in ("string", "large_string", "string_view")
     if not is_text and not pa.types.is_dictionary(column.type):
         raise TypeError(f"column `{name}` must hold texts or whole numbers; got {column.type}")

@@ -7,10 +7,9 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import chain
 from math import fsum, prod
 from pathlib import Path
 from typing import IO, Any
@@ -189,40 +188,39 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
         array[:] = values
 
 
-def _tables(blocks: Blocks, extra: Extra) -> Iterator[dict[str, np.ndarray]]:
-    """The blocks as columns, one for each class: ``log_total.melanoma``."""
-    for i in range(len(blocks)):
-        table = {}
-        if "ids" in extra:
-            table["ids"] = extra["ids"][blocks.span(i)]
-        for name, axes in blocks.columns.items():
-            values = blocks.read(name, i)
-            if "label" in axes:
-                for k, label in enumerate(extra["class_names"]):
-                    table[f"{name}.{label}"] = np.ascontiguousarray(values[:, k])
-            else:
-                table[name] = values
-        yield table
+def _table_of_block(blocks: Blocks, extra: Extra, i: int) -> dict[str, np.ndarray]:
+    """Block ``i`` as columns, one for each class: ``log_total.melanoma``."""
+    table = {}
+    if "ids" in extra:
+        table["ids"] = extra["ids"][blocks.span(i)]
+    for name, axes in blocks.columns.items():
+        values = blocks.read(name, i)
+        if "label" in axes:
+            for k, label in enumerate(extra["class_names"]):
+                table[f"{name}.{label}"] = np.ascontiguousarray(values[:, k])
+        else:
+            table[name] = values
+    return table
 
 
 def _write_parquet(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    tables = map(pa.table, _tables(blocks, extra))
-    first = next(tables)
     # Hardly any number comes twice: a dictionary of them takes most of the time and makes the file
     # larger.
-    with pq.ParquetWriter(file, first.schema, use_dictionary=["ids"]) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
+    schema = pa.table(_table_of_block(blocks, extra, 0)).schema
+    with pq.ParquetWriter(file, schema, use_dictionary=["ids"]) as writer:
+        for i in range(len(blocks)):
+            writer.write_table(pa.table(_table_of_block(blocks, extra, i)))
 
 
 def _write_csv(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     # half of a surrogate pair has no place in a file
     text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
     writer = csv.writer(text)
-    for i, table in enumerate(_tables(blocks, extra)):
+    for i in range(len(blocks)):
+        table = _table_of_block(blocks, extra, i)
         if i == 0:
             writer.writerow(map(cell, table))
         for start in range(0, blocks.rows, CSV_ROWS):
