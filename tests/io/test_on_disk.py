@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.io.on_disk import OnDisk, changed, flattened, stacked, take, transposed
+from labelwise.io.on_disk import OnDisk, changed, flattened, stacked, transposed
 
 X = np.random.default_rng(0).random((2, 5, 3, 4))
 
@@ -50,11 +50,3 @@ def test_several_files_are_one_array() -> None:
 
 def test_several_axes_of_instances_are_one() -> None:
     check(flattened(on_disk(X)), X.reshape(2, 15, 4))
-
-
-@pytest.mark.parametrize("rows", [[6, 0, 3, 3], [], [14]])
-def test_positions_are_read_in_blocks(rows: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labelwise.io.on_disk._NUMBERS_AT_ONCE", 8 * 4)
-    array = X.reshape(2, 15, 4)
-    found = take(on_disk(array), np.array(rows, int), axis=1)
-    np.testing.assert_array_equal(found, array[:, rows], strict=True)

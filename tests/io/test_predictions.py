@@ -11,6 +11,7 @@ import pytest
 import labelwise as lw
 from full_predictions import FULL, PROBS, RNG
 from labelwise.io import Predictions, load_predictions, save_predictions
+from labelwise.io.on_disk import OnDisk
 
 
 def test_alpha_gives_a_dirichlet(tmp_path):
@@ -91,7 +92,7 @@ WRONG = {
     ),
     "names": ({"probs": PROBS, "class_names": ["a", "b"]}, ValueError, "K = 4 classes; got 2"),
     "unknown": ({"probs": PROBS, "y": np.arange(7)}, TypeError, "unexpected keyword argument 'y'"),
-    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, ValueError, "Object arrays cannot"),
+    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, ValueError, "`ids` must be all"),
 }
 
 
@@ -193,3 +194,10 @@ def test_distributions_bring_their_own_names_and_kind():
         Predictions(q=lw.Dirichlet(np.ones((7, 2, 4))))
     with pytest.raises(ValueError, match=r"make the distribution an lw\.MultiLabelEnsemble"):
         Predictions(q=lw.Dirichlet(np.ones((7, 4))), multilabel=True)
+
+
+@pytest.mark.parametrize("rows", [[6, 0, 3, 3], [], [6]])
+def test_positions_are_read_in_blocks(rows: list[int], monkeypatch) -> None:
+    monkeypatch.setattr("labelwise.io.predictions.BLOCK", 2 * PROBS[:, 0].size)
+    on_disk = OnDisk(PROBS.shape, PROBS.dtype, lambda key: PROBS[key])
+    np.testing.assert_array_equal(Predictions(probs=on_disk)[rows].probs, PROBS[:, rows])

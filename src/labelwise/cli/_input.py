@@ -19,7 +19,7 @@ import click
 
 from .._errors import InputNote, did_you_mean
 from .._tables import counted
-from ..io.class_names import as_class_names
+from .._validation.labels import check_names
 from ..io.files import format_of, look_alike, read_json, read_text, read_toml, reading
 from ._errors import in_options
 from ._output import echo, one_line
@@ -187,7 +187,7 @@ def _class_names(value: str | None) -> tuple[str, ...] | None:
                 raise ValueError(
                     'class names must be a list, or a dictionary such as {"0": "cat", "1": "dog"}'
                 )
-            return as_class_names(content)
+            return check_names(content, len(content))
     names = value.split(",")
     if path.suffix == ".txt" or path.is_file():
         _check_there(path, "class names")

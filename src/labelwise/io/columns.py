@@ -106,8 +106,7 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
     if len(sums) < 2 or _are_one(sums):
         return
     for name in numbers:
-        # beside the probability of one class, a confidence may be that of the other
-        if word_of(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
+        if word_of(name) in CERTAIN:
             continue
         try:
             column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]

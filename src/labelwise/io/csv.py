@@ -59,6 +59,8 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
         texts = columns[name].texts
         if texts is None:
             return read_numbers([name])[:, 0]
+        if "" in texts:
+            raise ValueError(f"{file}: row {texts.index('') + 1} has no value in column {name!r}")
         longest = max(map(len, texts))
         if 4 * longest * n > _MAX_TEXT_BYTES:
             raise ValueError(
@@ -94,10 +96,7 @@ class _Column:
         """The first cell that is no number: its row, and what it holds."""
 
     def extend(self, cells: Sequence[str]) -> None:
-        try:
-            numbers = np.array(cells, np.float64)
-        except ValueError:  # decimal commas, missing values, or text
-            numbers = np.array([_number(text) for text in cells])
+        numbers = np.array([_number(text) for text in cells])
         for i in np.flatnonzero(np.isnan(numbers)).tolist():
             self.first_text = self.first_text or (self.rows + i, cells[i])
             self.n_numbers -= 1

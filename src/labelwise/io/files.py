@@ -115,10 +115,7 @@ def file_name(path: str | os.PathLike[str]) -> str:
     >>> file_name("predictions/model1.csv"), file_name(".")
     ('model1.csv', 'the current folder')
     """
-    path = Path(path)
-    if path.is_absolute():
-        return path.name or str(path)
-    return path.name or "the current folder"
+    return Path(path).name or "the current folder"
 
 
 @contextmanager

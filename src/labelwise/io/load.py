@@ -18,10 +18,11 @@ import numpy as np
 
 from .._arrays import ClassNames
 from .._errors import did_you_mean
-from .._validation.labels import integer_names
-from .arrange import arrange_axes, two_classes
+from .._validation.arrays import check_classes
+from .._validation.labels import check_names, integer_names
+from .arrange import arrange_axes
 from .arrow import read_arrow
-from .class_names import as_class_names, match_class_names, say_positions
+from .class_names import match_class_names, say_positions
 from .csv import read_csv
 from .files import check_regular, find_files, format_of, look_alike, reading
 from .jsonl import read_jsonl
@@ -120,7 +121,7 @@ def load_predictions(
     files = find_files(path, FORMATS)
     given = None
     if class_names is not None:
-        given = as_class_names(class_names)
+        given = check_names(class_names, len(class_names))
     notes: list[str] = []
     parts: list[Any] = [_open(file) for file in files]
     is_table = isinstance(parts[0], Table)
@@ -145,14 +146,14 @@ def load_predictions(
         found.pop("reordered", None)
         members_first = is_table or len(files) > 1 or bool(multilabel)
         found = arrange_axes(found, kind, member_axis, class_axis, members_first=members_first)
+        if found[kind].shape[-1] == 1 and not multilabel:
+            check_classes(found[kind], kind)
         if given is not None:
             match_class_names(found, kind, given, named.name, notes)
         if normalize:
             found[kind] = normalized(found[kind], kind)
         elif kind == "probs" and is_table and not multilabel:
             found[kind] = unrounded(found[kind], notes)
-        if found[kind].shape[-1] == 1 and kind in ("probs", "logits") and not multilabel:
-            two_classes(found, kind)
         if "y_true" in found:
             y = found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
             if multilabel is None and y.ndim == 2:

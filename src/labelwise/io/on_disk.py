@@ -11,7 +11,6 @@ import numpy as np
 
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
-_NUMBERS_AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +45,6 @@ class OnDisk:
         return self.read(tuple(key))
 
 
-def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
-    """Some instances of an array: a slice of them, or positions in any order."""
-    before: tuple[Any, ...] = (slice(None),) * axis
-    if isinstance(rows, slice):
-        return x[(*before, rows)]
-    # Each block of the file that has some of the positions is read once.
-    step = max(1, _NUMBERS_AT_ONCE * x.shape[axis] // max(prod(x.shape), 1))
-    found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
-    for start in range(0, x.shape[axis], step):
-        places = np.flatnonzero((rows >= start) & (rows < start + step))
-        if places.size:
-            block = x[(*before, slice(start, start + step))]
-            found[(*before, places)] = block[(*before, rows[places] - start)]
-    return found
-
-
 def transposed(values: Any, axes: Sequence[int]) -> Any:
     """``values`` with axes in another order, read when they are asked for."""
     if isinstance(values, np.ndarray):  # a map stays a map
@@ -74,15 +57,9 @@ def transposed(values: Any, axes: Sequence[int]) -> Any:
     return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read)
 
 
-def changed(
-    values: Any,
-    change: Callable[[np.ndarray], np.ndarray],
-    dtype: np.dtype[Any],
-    *,
-    classes: int | None = None,
-) -> Any:
-    """``values`` (..., K) with a ``change``, which is given all classes, perhaps to another number
-    of them; at once if they are in memory, else when they are read.
+def changed(values: Any, change: Callable[[np.ndarray], np.ndarray], dtype: np.dtype[Any]) -> Any:
+    """``values`` (..., K) with a ``change``, which is given all classes; at once if they are in
+    memory, else when they are read.
     """
     if type(values) is np.ndarray:  # and not mapped
         return change(values)
@@ -90,8 +67,7 @@ def changed(
     def read(key: Key) -> np.ndarray:
         return change(np.asarray(values[(*key[:-1], slice(None))]))[..., key[-1]]
 
-    *others, k = values.shape
-    return OnDisk((*others, k if classes is None else classes), dtype, read)
+    return OnDisk(values.shape, dtype, read)
 
 
 def stacked(parts: Sequence[Any]) -> Any:

@@ -9,13 +9,13 @@ import io
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from math import fsum, prod
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from .._lazy import imported
 from .atomic import check_place, replacing, replacing_folder
 from .csv import cell
 
@@ -100,15 +100,14 @@ def check_target(target: Path) -> None:
         raise ValueError(
             f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}"
         )
-    needed = {".zarr": "zarr", ".parquet": "pyarrow"}.get(target.suffix)
-    if needed is not None and find_spec(needed) is None:
-        raise ImportError(
-            f"writing {target.suffix} needs {needed}; install it with: pip install "
-            '"labelwise[dask]", or write .npz or .csv'
-        )
-    check_place(target, folder=target.suffix == ".zarr")
+    to_folder = target.suffix == ".zarr"
+    if to_folder:
+        imported("zarr", "writing .zarr needs zarr", "dask")
+    elif target.suffix == ".parquet":
+        imported("pyarrow", "writing .parquet needs pyarrow", "dask")
+    check_place(target, folder=to_folder)
     is_group = (target / "zarr.json").is_file() or (target / ".zgroup").is_file()
-    if target.suffix == ".zarr" and target.exists() and not is_group:
+    if to_folder and target.exists() and not is_group:
         raise FileExistsError(
             f"{str(target)!r} is not a Zarr group and is not replaced; move it away, or choose "
             "another output"

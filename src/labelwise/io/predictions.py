@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble,
 from ..distributions.base import not_a_distribution
 from .grid import Grid
 from .npz import release
-from .on_disk import OnDisk, take
+from .on_disk import OnDisk
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
@@ -262,7 +263,7 @@ class Predictions:
             )
 
     def __getitem__(self, index: Any) -> Predictions:
-        return self._part(_rows(index, len(self)), _PER_INSTANCE)
+        return self._part(_rows_of_index(index, len(self)), _PER_INSTANCE)
 
     def read(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory: predictions, weights and
@@ -277,25 +278,21 @@ class Predictions:
 
     def _part(self, rows: Any, keys: Sequence[str]) -> Predictions:
         """Some instances, with ``keys`` of what is known about each; not validated again."""
-        part = object.__new__(Predictions)
+        part = copy(self)
         known = vars(part)
-        for one in fields(self):
-            if one.name not in (*_PER_INSTANCE, "grid"):  # these are None where nothing sets them
-                known[one.name] = getattr(self, one.name)
-        axes = dict.fromkeys(keys, 0)
-        if self.q is None:
-            axes[self.kind] = len(self.shape) - 2
-        else:
+        known |= dict.fromkeys((*_PER_INSTANCE, "grid"))
+        known.pop("shape", None)  # as it was computed for all instances
+        known.pop("true_class", None)
+        if self.q is not None:
             known["q"] = self.q[rows]
+        else:
+            known[self.kind] = _take_instances(self._values, rows, len(self.shape) - 2)
         if self.weights is not None and self.weights.ndim == 2:
-            axes["weights"] = 1
-        for key, axis in axes.items():
+            known["weights"] = self.weights[:, rows]
+        for key in keys:
             x = getattr(self, key)
-            if isinstance(x, OnDisk):
-                known[key] = take(x, rows, axis)
-            elif x is not None:
-                before = (slice(None),) * axis
-                known[key] = x[(*before, rows)]
+            if x is not None:
+                known[key] = _take_instances(x, rows, 0)
         return part
 
     def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
@@ -332,7 +329,7 @@ class Predictions:
         return of_members(values, **options)
 
 
-def _rows(index: Any, n: int) -> Any:
+def _rows_of_index(index: Any, n: int) -> Any:
     """A slice in steps of 1, or positions."""
     if isinstance(index, slice) and index.step in (None, 1):
         return slice(*index.indices(n)[:2])
@@ -344,3 +341,20 @@ def _rows(index: Any, n: int) -> Any:
     if rows.ndim != 1:
         raise IndexError(f"predictions are indexed with a slice, a mask or positions; got {index}")
     return rows
+
+
+def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
+    """Some instances of an array: a slice of them, or positions in any order."""
+    before: tuple[Any, ...] = (slice(None),) * axis
+    if isinstance(rows, slice) or not isinstance(x, OnDisk):
+        part: np.ndarray = x[(*before, rows)]
+        return part
+    # Each block of the file that has some of the positions is read once.
+    step = max(1, BLOCK * x.shape[axis] // max(prod(x.shape), 1))
+    found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
+    for start in range(0, x.shape[axis], step):
+        places = np.flatnonzero((rows >= start) & (rows < start + step))
+        if places.size:
+            block = x[(*before, slice(start, start + step))]
+            found[(*before, places)] = block[(*before, rows[places] - start)]
+    return found

@@ -63,9 +63,9 @@ def _fields(table: Table, columns: Columns, id_column: str | None) -> Fields:
     if id_column is not None:
         fields["ids"] = table.column(id_column)
     if columns.labels is not None:
-        fields["y_true"] = typed(table.complete(columns.labels))
+        fields["y_true"] = typed(table.column(columns.labels))
     if columns.groups is not None:
-        fields["groups"] = table.complete(columns.groups)
+        fields["groups"] = table.column(columns.groups)
     return fields
 
 
@@ -85,7 +85,7 @@ def _stack_members(
         )
     number = number_members(table, keys)
     first_rows = np.sort(np.unique(number, return_index=True)[1])  # members as they come
-    factors = {key: tuple(table.complete(key)[first_rows].astype(str).tolist()) for key in keys}
+    factors = {key: tuple(table.column(key)[first_rows].astype(str).tolist()) for key in keys}
     labels = list(map(" / ".join, zip(*factors.values(), strict=True)))
     class_names = fields.pop("class_names", None)
     parts: list[Fields] = []
