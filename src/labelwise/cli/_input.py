@@ -47,10 +47,6 @@ class Given:
             name += f" and {counted(len(self.files) - 1, 'other')}"
         return name
 
-    @property
-    def path(self) -> Path | tuple[Path, ...]:
-        return self.files[0] if len(self.files) == 1 else self.files
-
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
         name = self.files[0].resolve().name
@@ -218,7 +214,7 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
     from ..io import load_predictions
 
     with notes():
-        predictions = load_predictions(given.path, **given.options)
+        predictions = load_predictions(given.files, **given.options)
     if not quiet:
         echo_reading(given, predictions.shape, predictions.n_members, predictions.notes)
     return predictions

@@ -15,7 +15,6 @@ from ._output import (
     interval_of,
     json_option,
     one_line,
-    progress_bar,
     write_csv,
 )
 from ._paths import InputPath, OutputPath
@@ -95,7 +94,7 @@ def command(
             note = "the labels may occur together, so each is decided by itself (--task per_label)"
             echo(f"Note: {note}", err=True)
     costs = read_costs(costs_file)
-    with notes(), progress_bar("decide"):  # notes: that the probabilities are badly calibrated
+    with notes():  # such as that the probabilities are badly calibrated
         plan = decide(loaded.distribution(), costs, task=task, y_true=loaded.y_true)
     ids = loaded.ids
     if ids is None:

@@ -59,7 +59,7 @@ def command(
     output = output or predictions.beside(f"-uncertainty{suffix if suffix in FORMATS else '.npz'}")
     with notes(), progress_bar("quantify") as progress:
         done = quantify(
-            predictions.path,
+            predictions.files,
             output,
             losses=tuple(dict.fromkeys(loss or ("log",))),
             labelwise=not sums_only,

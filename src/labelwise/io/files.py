@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,23 +90,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
-    content: dict[str, Any] = _parsed(path, tomllib.loads)
-    return content
+    with reading(path):
+        return tomllib.loads(read_text(path))
 
 
 def read_json(path: str | Path) -> Any:
     """The content of a JSON file."""
-    return _parsed(path, json.loads)
-
-
-def _parsed(path: str | Path, parse: Callable[[str], Any]) -> Any:
-    text = read_text(path)
-    try:
-        return parse(text)
-    except RecursionError as error:
-        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    with reading(path):
+        return json.loads(read_text(path))
 
 
 def file_name(path: str | os.PathLike[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .._errors import InputError
+from .._frames import repeated
 from .class_names import reorder_classes
 from .on_disk import stacked
 from .predictions import Fields, kind_of
@@ -100,11 +101,10 @@ def _ids(part: Fields) -> np.ndarray:
 
 def check_unique(owner: str, ids: np.ndarray) -> None:
     """Refuse an id that is there more than once."""
-    values, counts = np.unique(ids, return_counts=True)
-    twice = values[counts > 1]
-    if twice.size:
+    twice = repeated(ids.tolist())
+    if twice is not None:
         raise InputError(
-            f"{owner} has the id {str(twice[0])!r} more than once; cases cannot be aligned by it"
+            f"{owner} has the id {twice!r} more than once; cases cannot be aligned by it"
         )
 
 
