@@ -198,7 +198,8 @@ def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(
 def test_an_interrupted_report_leaves_nothing(preds, tmp_path) -> None:
     script = """
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start without it
+# a background job of a shell starts without it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from labelwise.report import write
 from labelwise.cli import main
 render = write.render
@@ -207,7 +208,7 @@ def interrupted(*args):
     return render(*args)
 write.render = interrupted
 main(sys.argv[1:], prog_name="labelwise")
-"""  # noqa: E501
+"""
     out = tmp_path / "out"
     out.mkdir()
     args = [sys.executable, "-c", script, "report", str(preds), "-o", str(out / "report.html")]
