@@ -51,7 +51,7 @@ def test_json_lines_of_a_service(tmp_path) -> None:
         ),
         (
             [{"probs": {"cat": 0.5, "dog": 0.5}}],
-            "line 1: `probs` must be a list with a number for each class; got \"{'cat': 0.5, 'dog': 0.5}\"",
+            "line 1: `probs` must be a list with a number for each class; got \"{'cat': 0.5",
         ),
         (
             [{"cat": 1.0}, {"cat": 0.5, "dog": 0.5}],
