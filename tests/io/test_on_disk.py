@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.io.on_disk import OnDisk, changed, flattened, stacked, transposed
+from labelwise.io.on_disk import (
+    OnDisk,
+    change_when_read,
+    flatten_when_read,
+    stack_members,
+    transpose_when_read,
+)
 
 X = np.random.default_rng(0).random((2, 5, 3, 4))
 
@@ -35,18 +41,18 @@ def test_slices_and_positions() -> None:
 
 
 def test_axes_and_values_are_changed_when_they_are_read() -> None:
-    check(transposed(on_disk(X), (1, 2, 3, 0)), X.transpose(1, 2, 3, 0))
-    check(changed(on_disk(X), lambda block: block[..., ::-1], X.dtype), X[..., ::-1])
-    assert type(changed(X, np.negative, X.dtype)) is np.ndarray
+    check(transpose_when_read(on_disk(X), (1, 2, 3, 0)), X.transpose(1, 2, 3, 0))
+    check(change_when_read(on_disk(X), lambda block: block[..., ::-1], X.dtype), X[..., ::-1])
+    assert type(change_when_read(X, np.negative, X.dtype)) is np.ndarray
 
 
 def test_several_files_are_one_array() -> None:
     parts = X[:, :, 0], X[0, :, 1], X[:, :, 2]
     whole = np.concatenate([parts[0], parts[1][None], parts[2]])
-    check(stacked([on_disk(part) for part in parts]), whole)
-    assert type(stacked(parts)) is np.ndarray
-    np.testing.assert_array_equal(stacked(parts), whole)
+    check(stack_members([on_disk(part) for part in parts]), whole)
+    assert type(stack_members(parts)) is np.ndarray
+    np.testing.assert_array_equal(stack_members(parts), whole)
 
 
 def test_several_axes_of_instances_are_one() -> None:
-    check(flattened(on_disk(X)), X.reshape(2, 15, 4))
+    check(flatten_when_read(on_disk(X)), X.reshape(2, 15, 4))

@@ -115,7 +115,7 @@ def test_labels_that_occur_together_make_a_multilabel_ensemble(tmp_path):
     assert not Predictions(probs=PROBS, y_true=np.zeros(7, int)).multilabel
 
 
-def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
+def test_slices_masks_and_positions_of_every_store(tmp_path, optional, monkeypatch):
     """Columns on disk can only be sliced; masks and positions, in any order, give the same as of an
     array in memory.
     """
@@ -134,6 +134,7 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
     )
     save_predictions(tmp_path / "p.npz", probs=PROBS, ids=ids, y_true=y)
     mask = np.array([1, 0, 0, 1, 1, 0, 1], bool)
+    monkeypatch.setattr("labelwise.io.predictions.BLOCK", 3 * 20)  # three cases at a time
     for name in ("p.npz", "p.zarr", "p.parquet"):
         p = load_predictions(tmp_path / name)
         assert (len(p), p.shape, p.dtype, p.n_members) == (7, (5, 7, 4), np.float32, 5)
@@ -151,7 +152,7 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
             assert part.ids.tolist() == ids[index].tolist()
             assert part.true_class.tolist() == y[index].tolist()
         np.testing.assert_array_equal(p.distribution().probs, PROBS)
-        found = [(part, block.probs, block.ids) for part, block in p.blocks(3 * 20)]
+        found = [(part, block.probs, block.ids) for part, block in p.blocks()]
         assert [part for part, _, _ in found] == [slice(0, 3), slice(3, 6), slice(6, 7)]
         np.testing.assert_array_equal(
             np.concatenate([block for _, block, _ in found], axis=1), PROBS

@@ -20,7 +20,7 @@ import click
 from .._errors import InputNote, did_you_mean
 from .._tables import counted
 from .._validation.labels import check_names
-from ..io.files import format_of, look_alike, read_json, read_text, read_toml, reading
+from ..io.files import format_of, read_json, read_text, read_toml, reading, similar_file
 from ._errors import in_options
 from ._output import echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
@@ -192,7 +192,7 @@ def _class_names(value: str | None) -> tuple[str, ...] | None:
 
 
 @contextmanager
-def notes() -> Iterator[None]:
+def warnings_as_notes() -> Iterator[None]:
     """What the library warns of while it reads becomes notes on standard error."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -213,7 +213,7 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
     """
     from ..io import load_predictions
 
-    with notes():
+    with warnings_as_notes():
         predictions = load_predictions(given.files, **given.options)
     if not quiet:
         echo_reading(given, predictions.shape, predictions.n_members, predictions.notes)
@@ -224,15 +224,15 @@ def echo_reading(
     given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]
 ) -> None:
     """What predictions were taken for and what was assumed, on standard error."""
-    echo(f"{given.name}: {in_words(shape, n_members)}", err=True)
+    echo(f"{given.name}: {shape_in_words(shape, n_members)}", err=True)
     for sentence in assumptions:
         echo(one_line(f"  {sentence}"), err=True)
 
 
-def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
+def shape_in_words(shape: tuple[int, ...], n_members: int | None) -> str:
     """What predictions were taken for.
 
-    >>> in_words((5, 10_000, 10), 5)
+    >>> shape_in_words((5, 10_000, 10), 5)
     '5 members × 10,000 cases × 10 classes'
     """
     words = f"{shape[-2]:,} cases × {shape[-1]:,} classes"
@@ -245,7 +245,7 @@ def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
 
 def _check_there(path: Path, kind: str) -> None:
     if not path.exists():
-        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{look_alike(path)}")
+        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{similar_file(path)}")
 
 
 def read_costs(path: Path) -> Costs:

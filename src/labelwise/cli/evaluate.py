@@ -64,7 +64,9 @@ def command(
     if loaded.y_true is not None:
         result = evaluate(loaded, loss)
         if ood is not None:
-            other = _read_other(predictions.other(ood), loaded, predictions.name, quiet=as_json)
+            other = _read_ood_predictions(
+                predictions.other(ood), loaded, predictions.name, quiet=as_json
+            )
             result |= detect(loaded, other, loss)
     elif ood is not None or not votes:
         raise ValueError(
@@ -123,7 +125,9 @@ def _check_instances(loaded: Predictions, name: str) -> None:
         raise ValueError(f"{name} must have at least one instance; it has none")
 
 
-def _read_other(given: Given, loaded: Predictions, name: str, *, quiet: bool) -> Predictions:
+def _read_ood_predictions(
+    given: Given, loaded: Predictions, name: str, *, quiet: bool
+) -> Predictions:
     """The out-of-distribution predictions, of the same classes and kind as those called
     ``name``.
     """
@@ -175,7 +179,7 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
 
     single = loaded.n_members == 1
     rejection = {}
-    for name, score in {**_scores(q, u), certainty: -confidence}.items():
+    for name, score in {**_scores_by_part(q, u), certainty: -confidence}.items():
         curve = rejection_curve(score, utility=right)
         numbers: dict[str, Any] = {
             "area": curve.area,
@@ -217,7 +221,10 @@ def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str,
     from ..evaluation.detection import as_numbers
 
     q, q_other = loaded.distribution(), other.distribution()
-    inside, outside = _scores(q, decompose(q, loss)), _scores(q_other, decompose(q_other, loss))
+    inside, outside = (
+        _scores_by_part(q, decompose(q, loss)),
+        _scores_by_part(q_other, decompose(q_other, loss)),
+    )
     groups: dict[str, Any] = {}
     n_groups = None
     if loaded.groups is not None and other.groups is not None:
@@ -233,7 +240,7 @@ def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str,
     return {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
 
 
-def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
+def _scores_by_part(q: Distribution, u: Uncertainty) -> dict[str, Any]:
     """Total, aleatoric and epistemic uncertainty of each instance."""
     from ..evaluation import ranking_scores
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, echo_reading, loss_option, notes, unlabeled_predictions
+from ._input import Given, echo_reading, loss_option, unlabeled_predictions, warnings_as_notes
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import OutputPath
 
@@ -57,7 +57,7 @@ def command(
 
     suffix = predictions.files[0].suffix
     output = output or predictions.beside(f"-uncertainty{suffix if suffix in FORMATS else '.npz'}")
-    with notes(), progress_bar("quantify") as progress:
+    with warnings_as_notes(), progress_bar("quantify") as progress:
         done = quantify(
             predictions.files,
             output,

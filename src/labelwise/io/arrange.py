@@ -7,7 +7,7 @@ import warnings
 from .._errors import InputError, InputNote
 from .._validation.arrays import check_axis
 from .grid import flatten_instances
-from .on_disk import stacked, transposed
+from .on_disk import stack_members, transpose_when_read
 from .predictions import Fields
 
 
@@ -34,9 +34,9 @@ def arrange_axes(
     if len(shape) == 2:
         if member_axis is not None:
             raise ValueError(f"`{kind}` of shape {shape} has no member axis: it is of one member")
-        values = transposed(values, (1 - classes, classes))
+        values = transpose_when_read(values, (1 - classes, classes))
         if kind not in ("alpha", "evidence"):
-            values = stacked([values])
+            values = stack_members([values])
         return found | {kind: values}
     if member_axis is not None:
         member = check_axis(member_axis, "member_axis", kind, len(shape))
@@ -52,7 +52,7 @@ def arrange_axes(
     instances = [axis for axis in range(len(shape)) if axis not in (member, classes)]
     axes = (member, *instances, classes)
     if axes != tuple(range(len(shape))):
-        found = found | {kind: transposed(values, axes)}
+        found = found | {kind: transpose_when_read(values, axes)}
     if len(shape) == 3:
         return found
     return flatten_instances(found, kind, sum(axis < classes for axis in instances))

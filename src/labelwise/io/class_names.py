@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import InputError, listed
 from .._validation.labels import integer_names
-from .on_disk import changed
+from .on_disk import change_when_read
 from .predictions import Fields
 
 
@@ -37,7 +37,7 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
     there = list(found["class_names"])
     order = [there.index(name) for name in wanted]
     found["class_names"] = tuple(wanted)
-    found[kind] = changed(found[kind], lambda block: block[..., order], found[kind].dtype)
+    found[kind] = change_when_read(found[kind], lambda block: block[..., order], found[kind].dtype)
     if "y_true" not in found:
         return
     y = np.asarray(found["y_true"])

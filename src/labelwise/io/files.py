@@ -45,14 +45,14 @@ def find_files(
                 f"got {one.name or str(one)!r}"
             )
         if not one.exists():
-            raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
+            raise FileNotFoundError(f"there is no prediction file {str(one)!r}{similar_file(one)}")
     kinds = sorted(set(map(format_of, paths)))
     if len(kinds) > 1:
         raise ValueError(f"the members must be files of one format; got {', '.join(kinds)}")
     return paths
 
 
-def look_alike(path: Path) -> str:
+def similar_file(path: Path) -> str:
     """The end of a message about a missing file: the file that was probably meant."""
     try:
         there = sorted(os.listdir(path.parent))

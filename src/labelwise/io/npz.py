@@ -40,7 +40,7 @@ class NpzArrays(Mapping[str, np.ndarray]):
         if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING:
             return self._mapped(entry)
         with zipfile.ZipFile(self._path) as archive, archive.open(entry) as member:
-            return _native(np.lib.format.read_array(member, allow_pickle=False))
+            return _in_native_order(np.lib.format.read_array(member, allow_pickle=False))
 
     def _mapped(self, entry: zipfile.ZipInfo) -> np.ndarray:
         """A read-only map of an entry that is stored as it is."""
@@ -58,18 +58,18 @@ class NpzArrays(Mapping[str, np.ndarray]):
                 mapped = np.memmap(file, dtype, "r", file.tell(), shape[::-1]).T
             else:
                 mapped = np.memmap(file, dtype, "r", file.tell(), shape)
-            return _native(mapped)
+            return _in_native_order(mapped)
 
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
-    array = _native(np.lib.format.open_memmap(path, mode="r"))
+    array = _in_native_order(np.lib.format.open_memmap(path, mode="r"))
     if array.nbytes >= _WORTH_MAPPING:
         return array
     return np.array(array)
 
 
-def _native(array: np.ndarray) -> np.ndarray:
+def _in_native_order(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

@@ -45,7 +45,7 @@ class OnDisk:
         return self.read(tuple(key))
 
 
-def transposed(values: Any, axes: Sequence[int]) -> Any:
+def transpose_when_read(values: Any, axes: Sequence[int]) -> Any:
     """``values`` with axes in another order, read when they are asked for."""
     if isinstance(values, np.ndarray):  # a map stays a map
         return values.transpose(axes)
@@ -57,7 +57,9 @@ def transposed(values: Any, axes: Sequence[int]) -> Any:
     return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read)
 
 
-def changed(values: Any, change: Callable[[np.ndarray], np.ndarray], dtype: np.dtype[Any]) -> Any:
+def change_when_read(
+    values: Any, change: Callable[[np.ndarray], np.ndarray], dtype: np.dtype[Any]
+) -> Any:
     """``values`` (..., K) with a ``change``, which is given all classes; at once if they are in
     memory, else when they are read.
     """
@@ -70,7 +72,7 @@ def changed(values: Any, change: Callable[[np.ndarray], np.ndarray], dtype: np.d
     return OnDisk(values.shape, dtype, read)
 
 
-def stacked(parts: Sequence[Any]) -> Any:
+def stack_members(parts: Sequence[Any]) -> Any:
     """Predictions (N, K) or (M, N, K) of several files as one array (M, N, K); in memory if they
     are.
     """
@@ -80,11 +82,10 @@ def stacked(parts: Sequence[Any]) -> Any:
     def read(key: Key) -> np.ndarray:
         blocks = []
         for part in parts:
-            all_members = (slice(None),) * (len(part.shape) - 2)
-            block = np.asarray(part[(*all_members, *key[1:])])
-            if block.ndim == 2:
-                block = block[None]
-            blocks.append(block)
+            if len(part.shape) == 2:
+                blocks.append(np.asarray(part[key[1:]])[None])
+            else:
+                blocks.append(np.asarray(part[(slice(None), *key[1:])]))
         return np.concatenate(blocks, dtype=dtype)[key[0]]
 
     members = sum(prod(part.shape[:-2]) for part in parts)
@@ -94,7 +95,7 @@ def stacked(parts: Sequence[Any]) -> Any:
     return whole
 
 
-def flattened(values: Any) -> OnDisk:
+def flatten_when_read(values: Any) -> OnDisk:
     """An array (M, N, ..., K) as (M, N · ..., K); whole cases are read."""
     members, cases, *pixels, classes = values.shape
     size = max(prod(pixels), 1)  # instances in a case

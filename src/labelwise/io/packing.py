@@ -17,7 +17,7 @@ import numpy as np
 
 from .._lazy import imported
 from .atomic import check_place, replacing, replacing_folder
-from .csv import cell
+from .csv import harmless_cell
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 CSV_ROWS = 1 << 14
@@ -114,7 +114,7 @@ def check_target(target: Path) -> None:
         )
 
 
-def pack(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
+def pack_results(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
     """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``; the
     means of the columns that are sums over labels.
     """
@@ -174,17 +174,16 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
         for i in range(len(blocks)):
             before = (slice(None),) * position
             array[(*before, blocks.span(i))] = blocks.read(name, i)
-    for name, values in extra.items():
-        dtype: Any = values.dtype
-        if dtype.kind == "U":  # text of a fixed width has no specification in version 3
-            dtype = str
-        coordinate, axis = "label", "label"
-        if name == "ids":
-            coordinate, axis = "ids", "instance"
-        array = group.create_array(
-            coordinate, shape=values.shape, dtype=dtype, dimension_names=(axis,)
-        )
-        array[:] = values
+    for name, coordinate, axis in (("class_names", "label", "label"), ("ids", "ids", "instance")):
+        if name in extra:
+            values = extra[name]
+            dtype: Any = values.dtype
+            if dtype.kind == "U":  # text of a fixed width has no specification in version 3
+                dtype = str
+            array = group.create_array(
+                coordinate, shape=values.shape, dtype=dtype, dimension_names=(axis,)
+            )
+            array[:] = values
 
 
 def _table_of_block(blocks: Blocks, extra: Extra, i: int) -> dict[str, np.ndarray]:
@@ -221,9 +220,9 @@ def _write_csv(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     for i in range(len(blocks)):
         table = _table_of_block(blocks, extra, i)
         if i == 0:
-            writer.writerow(map(cell, table))
+            writer.writerow(map(harmless_cell, table))
         for start in range(0, blocks.rows, CSV_ROWS):
             columns = [x[start : start + CSV_ROWS].tolist() for x in table.values()]
             for row in zip(*columns, strict=True):
-                writer.writerow(map(cell, row))
+                writer.writerow(map(harmless_cell, row))
     text.detach()

@@ -295,9 +295,9 @@ class Predictions:
                 known[key] = _take_instances(x, rows, 0)
         return part
 
-    def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
-        """All instances, in blocks of at most so many ``numbers``, each with its place."""
-        step = max(1, (numbers or BLOCK) * len(self) // max(prod(self.shape), 1))
+    def blocks(self) -> Iterator[tuple[slice, Predictions]]:
+        """All instances, in blocks of at most `BLOCK` numbers, each with its place."""
+        step = max(1, BLOCK * len(self) // max(prod(self.shape), 1))
         for start in range(0, len(self), step):
             stop = min(start + step, len(self))
             yield slice(start, stop), self.read(start, stop)

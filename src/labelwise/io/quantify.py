@@ -26,11 +26,12 @@ from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
 from .overwriting import refuse_overwriting
-from .packing import Blocks, check_target, pack
+from .packing import Blocks, check_target, pack_results
 from .predictions import Predictions
 
 ATTEMPTS = 10
 """How often to start again when blocks vanish: each time an equal job must have finished."""
+FINGERPRINT_LENGTH = 16
 N_SAMPLES = 32
 """How many files of the input are sampled, and at how many places."""
 SAMPLE_BYTES = 4096
@@ -115,50 +116,20 @@ def quantify(
         refuse_overwriting(target, [labels])
     refuse_overwriting(target, read)
     check_target(target)
-    files = _all_files(read)
+    files = _input_files(read)
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, **options)
-    names, shape, given = predictions.names, predictions.shape, predictions.dtype
+    shape = predictions.shape
     grid = predictions.grid or Grid((shape[-2],), 1, predictions.ids)
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    sizes = grid.result_axes(len(names))
-    without_labels = tuple(axis for axis in sizes if axis != "label")
-    columns: dict[str, tuple[str, ...]] = {}
-    for loss in chosen:
-        if labelwise:
-            for part in PARTS:
-                columns[f"{loss}_{part}"] = tuple(sizes)
-        for part in PARTS:
-            columns[f"{loss}_sum_{part}"] = without_labels
-    settings = (
-        __version__,
-        budget,
-        options | {"labels": None},
-        names,
-        predictions.multilabel,
-        [_identity(loss) for loss in chosen.values()],
-        columns,
-        sizes,
-        content,
-    )
-    fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    dtype: np.dtype[Any] = np.dtype(np.float32)
-    if given == np.float64:
-        dtype = np.dtype(np.float64)
-    n, *pixels = grid.shape
-    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
-    # sums, and a number for each class
-    n_results = len(chosen) * len(PARTS) * (1 + labelwise * len(names))
-    case_size += n_results * prod(pixels) * dtype.itemsize
-    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
     place = final_place(target).absolute()  # of a link: blocks go where the results will be
-    folder = place.with_name(f"{place.name}.{fingerprint}.partial")
-    blocks = Blocks(folder, columns, sizes, dtype, rows)
-    extra = {"class_names": np.asarray(names)}
+    settings = __version__, budget, options | {"labels": None}, content
+    blocks = _plan_blocks(place, predictions, grid, chosen, labelwise, budget, settings)
+    extra = {"class_names": np.asarray(predictions.names)}
     if grid.ids is not None:
         extra["ids"] = np.asarray(grid.ids)
     missing = blocks.missing()
@@ -168,14 +139,15 @@ def quantify(
             blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
                 for done, i in enumerate(missing, n_blocks - len(missing) + 1):
-                    _compute_block(predictions, chosen, blocks, prod(pixels), i)
+                    _compute_block(predictions, chosen, blocks, prod(grid.shape[1:]), i)
                     if progress is not None:
-                        progress(min(done * rows, n), n)
+                        progress(min(done * blocks.rows, blocks.n), blocks.n)
                 if _fingerprint_of_files(files) != content:
                     raise InputError(
-                        f"{_name_of(predictions)} changed while it was read; run quantify again"
+                        f"{file_name(predictions.path or '.')} changed while it was read; run "
+                        "quantify again"
                     )
-                means = pack(place, blocks, extra)
+                means = pack_results(place, blocks, extra)
                 break
             except FileNotFoundError:  # it may be that an equal job has finished, and removed them
                 if not left:
@@ -188,7 +160,7 @@ def quantify(
         with suppress(OSError):
             blocks.folder.rmdir()  # if it is empty
     # blocks of any job for this target, and what a killed one did not finish to remove
-    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial*"
+    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * FINGERPRINT_LENGTH}.partial*"
     for folder in place.parent.glob(of_any_job):
         remove_at_once(folder)
     by_loss: dict[str, dict[str, float]] = {}
@@ -197,7 +169,44 @@ def quantify(
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
-def _all_files(paths: Iterable[Path]) -> list[Path]:
+def _plan_blocks(
+    place: Path,
+    predictions: Predictions,
+    grid: Grid,
+    losses: dict[str, Loss],
+    labelwise: bool,
+    budget: int,
+    settings: tuple[Any, ...],
+) -> Blocks:
+    """Which results there will be, how many cases fit into the budget at a time, and the folder of
+    blocks, named by all that the results depend on.
+    """
+    sizes = grid.result_axes(predictions.n_classes)
+    without_labels = tuple(axis for axis in sizes if axis != "label")
+    columns: dict[str, tuple[str, ...]] = {}
+    for loss in losses:
+        if labelwise:
+            for part in PARTS:
+                columns[f"{loss}_{part}"] = tuple(sizes)
+        for part in PARTS:
+            columns[f"{loss}_sum_{part}"] = without_labels
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+    if predictions.dtype == np.float64:
+        dtype = np.dtype(np.float64)
+    # What is computed of a case takes about three times its predictions, and its results.
+    n, *pixels = grid.shape
+    case_size = 3 * prod(predictions.shape) // max(n, 1) * predictions.dtype.itemsize
+    n_results = len(losses) * len(PARTS) * (1 + labelwise * predictions.n_classes)
+    case_size += n_results * prod(pixels) * dtype.itemsize
+    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
+    identities = [_loss_identity(loss) for loss in losses.values()]
+    known = settings, predictions.names, predictions.multilabel, identities, columns, sizes
+    fingerprint = hashlib.sha256(repr(known).encode()).hexdigest()[:FINGERPRINT_LENGTH]
+    folder = place.with_name(f"{place.name}.{fingerprint}.partial")
+    return Blocks(folder, columns, sizes, dtype, rows)
+
+
+def _input_files(paths: Iterable[Path]) -> list[Path]:
     """The files, and those in the folders among them (.zarr)."""
     files: list[Path] = []
     for path in paths:
@@ -224,10 +233,6 @@ def _fingerprint_of_files(files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _name_of(predictions: Predictions) -> str:
-    return file_name(predictions.path or "")
-
-
 def _compute_block(
     predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
 ) -> None:
@@ -244,7 +249,7 @@ def _compute_block(
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(sums, part))
     except ValueError as error:
         wrong = error if isinstance(error, InputError) else InputError(str(error))
-        where = f"{_name_of(predictions)}, rows {rows.start} to {rows.stop}"
+        where = f"{file_name(predictions.path or '.')}, rows {rows.start} to {rows.stop}"
         raise wrong.found_in(where) from error
     blocks.write(i, results)
 
@@ -256,7 +261,7 @@ def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
         loss = as_loss(given)
         name = given if isinstance(given, str) else repr(loss)
         name = re.sub(r"\W+", "_", name.replace("-", "minus")).strip("_")
-        if name in chosen and _identity(chosen[name]) != _identity(loss):
+        if name in chosen and _loss_identity(chosen[name]) != _loss_identity(loss):
             raise ValueError(f"two different losses are called {name!r}; give one another name")
         chosen[name] = loss
     if not chosen:
@@ -264,7 +269,7 @@ def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
     return chosen
 
 
-def _identity(loss: Loss) -> str:
+def _loss_identity(loss: Loss) -> str:
     """What tells a loss from another: of a function also some of its values, for its name may
     stay.
     """

@@ -40,15 +40,15 @@ class Table:
         if name not in self.numeric:
             return True
         try:
-            values = self.column(name)
+            values = labels_of_texts(self.column(name))
         except (TypeError, ValueError):  # with missing values
             return False
-        if values.dtype.kind == "U":  # numbers that a format stores as text
-            return whole_numbers(values.tolist()) is not None
-        return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
+        if values.dtype.kind == "f":
+            return bool(np.all(values == np.floor(values)))
+        return values.dtype.kind in "biu"
 
 
-def typed(values: np.ndarray) -> np.ndarray:
+def labels_of_texts(values: np.ndarray) -> np.ndarray:
     """Labels that are text as integers if all are whole numbers; others as they are."""
     if values.dtype.kind == "U":
         numbers = whole_numbers(values.tolist())

@@ -23,11 +23,11 @@ def read_zarr(path: Path) -> dict[str, Any]:
     if "class_names" in group.attrs:
         arrays["class_names"] = np.asarray(group.attrs["class_names"])
     for name, array in group.arrays():
-        arrays[name] = _on_disk(path, array, zarr.config)
+        arrays[name] = _zarr_array_on_disk(path, array, zarr.config)
     return arrays
 
 
-def _on_disk(path: Path, array: Any, config: Any) -> OnDisk:
+def _zarr_array_on_disk(path: Path, array: Any, config: Any) -> OnDisk:
     dtype = np.dtype(object)  # text of any length
     if array.dtype.kind not in "OT":
         dtype = array.dtype.newbyteorder("=")
