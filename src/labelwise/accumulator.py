@@ -205,7 +205,7 @@ class Accumulator:
         self._fold()
         if self._state is None:
             raise InputError("there is nothing to save yet: `update` has not been called")
-        arrays = dict(zip(State._fields, map(to_numpy, self._state), strict=True))
+        arrays: dict[str, Any] = dict(zip(State._fields, map(to_numpy, self._state), strict=True))
         arrays["n_members"] = np.asarray(self.n_members)
         arrays["description"] = np.asarray(_describe(self))
         path = Path(path)

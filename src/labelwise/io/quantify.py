@@ -119,7 +119,7 @@ def quantify(
     files = _input_files(read)
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, **options)
-    shape = predictions.shape
+    names, shape, given = predictions.names, predictions.shape, predictions.dtype
     grid = predictions.grid or Grid((shape[-2],), 1, predictions.ids)
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
         raise ValueError(
@@ -127,9 +127,10 @@ def quantify(
             f"{grid.shape} to .npz or .zarr"
         )
     place = final_place(target).absolute()  # of a link: blocks go where the results will be
-    settings = __version__, budget, options | {"labels": None}, content
-    blocks = _plan_blocks(place, predictions, grid, chosen, labelwise, budget, settings)
-    extra = {"class_names": np.asarray(predictions.names)}
+    without_labels = options | {"labels": None}
+    settings = __version__, budget, without_labels, names, predictions.multilabel, content
+    blocks = _plan_blocks(place, shape, given, grid, chosen, labelwise, budget, settings)
+    extra = {"class_names": np.asarray(names)}
     if grid.ids is not None:
         extra["ids"] = np.asarray(grid.ids)
     missing = blocks.missing()
@@ -171,17 +172,19 @@ def quantify(
 
 def _plan_blocks(
     place: Path,
-    predictions: Predictions,
+    shape: tuple[int, ...],
+    given: np.dtype[Any],
     grid: Grid,
     losses: dict[str, Loss],
     labelwise: bool,
     budget: int,
     settings: tuple[Any, ...],
 ) -> Blocks:
-    """Which results there will be, how many cases fit into the budget at a time, and the folder of
-    blocks, named by all that the results depend on.
+    """Which results predictions of a ``shape`` and type ``given`` will have, how many cases fit
+    into the budget at a time, and the folder of blocks, named by all that the results depend on.
     """
-    sizes = grid.result_axes(predictions.n_classes)
+    n_classes = shape[-1]
+    sizes = grid.result_axes(n_classes)
     without_labels = tuple(axis for axis in sizes if axis != "label")
     columns: dict[str, tuple[str, ...]] = {}
     for loss in losses:
@@ -191,17 +194,17 @@ def _plan_blocks(
         for part in PARTS:
             columns[f"{loss}_sum_{part}"] = without_labels
     dtype: np.dtype[Any] = np.dtype(np.float32)
-    if predictions.dtype == np.float64:
+    if given == np.float64:
         dtype = np.dtype(np.float64)
     # What is computed of a case takes about three times its predictions, and its results.
     n, *pixels = grid.shape
-    case_size = 3 * prod(predictions.shape) // max(n, 1) * predictions.dtype.itemsize
-    n_results = len(losses) * len(PARTS) * (1 + labelwise * predictions.n_classes)
+    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
+    n_results = len(losses) * len(PARTS) * (1 + labelwise * n_classes)
     case_size += n_results * prod(pixels) * dtype.itemsize
     rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
     identities = [_loss_identity(loss) for loss in losses.values()]
-    known = settings, predictions.names, predictions.multilabel, identities, columns, sizes
-    fingerprint = hashlib.sha256(repr(known).encode()).hexdigest()[:FINGERPRINT_LENGTH]
+    known = repr((settings, identities, columns, sizes))
+    fingerprint = hashlib.sha256(known.encode()).hexdigest()[:FINGERPRINT_LENGTH]
     folder = place.with_name(f"{place.name}.{fingerprint}.partial")
     return Blocks(folder, columns, sizes, dtype, rows)
 

@@ -54,7 +54,7 @@ def save_predictions(
             f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well"
         )
     refuse_overwriting_source(path, predictions.path)
-    present: dict[str, np.ndarray] = {}
+    present: dict[str, Any] = {}
     for key in KEYS:
         x = getattr(predictions, key)
         if x is not None:
