@@ -127,15 +127,15 @@ class Commands(click.Group):
         except Exception as error:
             if debug:
                 raise
-            sentence, code = explain(error)
+            sentence, code = explain_error(error)
             echo(f"Error: {one_line(sentence)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def explain(error: Exception) -> tuple[str, int]:
+def explain_error(error: Exception) -> tuple[str, int]:
     """The message for an error, and the exit code.
 
-    >>> explain(ValueError("`x` must be small; got 3"))
+    >>> explain_error(ValueError("`x` must be small; got 3"))
     ('`x` must be small; got 3', 2)
     """
     name = type(error).__name__

@@ -12,7 +12,7 @@ from ._input import Choice
 from ._output import echo
 from ._paths import OutputPath
 from ._votes import compare_votes, show_votes
-from .evaluate import detect, evaluate, show_detection, show_evaluation
+from .evaluate import detection_numbers, evaluation_numbers, show_detection, show_evaluation
 
 
 @click.command()
@@ -54,9 +54,9 @@ def command(data: str, output: Path) -> None:
         ecg = load_ecg_ensemble()
         cases = Predictions(q=ecg.ensemble, y_true=ecg.y_true)
         write_report(output, cases, title="ECG")
-    show_evaluation(evaluate(cases, "log"), cases)
+    show_evaluation(evaluation_numbers(cases, "log"), cases)
     for name, other in others.items():
-        show_detection(detect(cases, other, "log"), name)
+        show_detection(detection_numbers(cases, other, "log"), name)
     if data == "ecg":
         show_votes(compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers))
     echo(f"To explore single cases and costs, open {output.resolve().as_uri()} in a browser.")

@@ -62,12 +62,12 @@ def command(
     votes = find_votes(predictions, votes_file)
     result: dict[str, Any] = {}
     if loaded.y_true is not None:
-        result = evaluate(loaded, loss)
+        result = evaluation_numbers(loaded, loss)
         if ood is not None:
             other = _read_ood_predictions(
                 predictions.other(ood), loaded, predictions.name, quiet=as_json
             )
-            result |= detect(loaded, other, loss)
+            result |= detection_numbers(loaded, other, loss)
     elif ood is not None or not votes:
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
@@ -86,7 +86,7 @@ def command(
 
 
 def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
-    """`evaluate` as tables and sentences."""
+    """`evaluation_numbers` as tables and sentences."""
     right = "share of labels right" if loaded.multilabel else "accuracy"
     echo_table(
         f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
@@ -106,7 +106,7 @@ def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
 
 
 def show_detection(result: dict[str, Any], ood: Path | str) -> None:
-    """`detect` as a table."""
+    """`detection_numbers` as a table."""
     instances = counted(result["out_of_distribution"], "instance")
     title = f"Out-of-distribution detection: {instances} of {ood}"
     if result["groups"] is not None:
@@ -153,7 +153,7 @@ def _read_ood_predictions(
     return other
 
 
-def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
+def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     """All numbers of labeled predictions, as plain data; for labels that
     may occur together, accuracy is the share of labels that are right. One member has no epistemic
     uncertainty.
@@ -214,7 +214,7 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     }
 
 
-def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
+def detection_numbers(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
     """How well each part tells ``other`` from ``loaded``, as plain data."""
     from ..decomposition import decompose
     from ..evaluation import detection_scores

@@ -109,11 +109,11 @@ def _lists_on_disk(path: Path, file: _ArrowFile, name: str, members: bytes | Non
         )
     shape = int(members), file.rows, width // int(members)
 
-    def read(key: Key) -> np.ndarray:
+    def read_members(key: Key) -> np.ndarray:
         by_case = lists[key[1]].reshape(-1, shape[0], shape[2])
         return by_case.transpose(1, 0, 2)[key[0], :, key[2]]
 
-    return OnDisk(shape, dtype, read)
+    return OnDisk(shape, dtype, read_members)
 
 
 def _rows_on_disk(
@@ -128,7 +128,7 @@ def _rows_on_disk(
     rest = np.empty((0, width), dtype)  # of the last batch
 
     @reading(path)
-    def read(key: Key) -> np.ndarray:
+    def read_rows(key: Key) -> np.ndarray:
         nonlocal position, batches, rest
         start, stop = key[0].start, key[0].stop
         row = position
@@ -147,7 +147,7 @@ def _rows_on_disk(
         position = row
         return block[:, key[1]]
 
-    return OnDisk((file.rows, width), dtype, read)
+    return OnDisk((file.rows, width), dtype, read_rows)
 
 
 def _numbers_of_batch(

@@ -38,11 +38,11 @@ class NpzArrays(Mapping[str, np.ndarray]):
     def __getitem__(self, key: str) -> np.ndarray:
         entry = self._entries[key]
         if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING:
-            return self._mapped(entry)
+            return self._map_entry(entry)
         with zipfile.ZipFile(self._path) as archive, archive.open(entry) as member:
             return _in_native_order(np.lib.format.read_array(member, allow_pickle=False))
 
-    def _mapped(self, entry: zipfile.ZipInfo) -> np.ndarray:
+    def _map_entry(self, entry: zipfile.ZipInfo) -> np.ndarray:
         """A read-only map of an entry that is stored as it is."""
         with self._path.open("rb") as file:
             file.seek(entry.header_offset + 26)
@@ -73,7 +73,7 @@ def _in_native_order(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def release(array: Any) -> None:
+def release_pages(array: Any) -> None:
     """Let go of the pages of a memory map that have been read or written: they are in the file."""
     mapped = getattr(array, "_mmap", None)
     if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):

@@ -50,11 +50,11 @@ def transpose_when_read(values: Any, axes: Sequence[int]) -> Any:
     if isinstance(values, np.ndarray):  # a map stays a map
         return values.transpose(axes)
 
-    def read(key: Key) -> np.ndarray:
+    def read_transposed(key: Key) -> np.ndarray:
         inner = tuple(key[i] for i in np.argsort(axes))
         return np.asarray(values[inner]).transpose(axes)
 
-    return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read)
+    return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read_transposed)
 
 
 def change_when_read(
@@ -66,10 +66,10 @@ def change_when_read(
     if type(values) is np.ndarray:  # and not mapped
         return change(values)
 
-    def read(key: Key) -> np.ndarray:
+    def read_changed(key: Key) -> np.ndarray:
         return change(np.asarray(values[(*key[:-1], slice(None))]))[..., key[-1]]
 
-    return OnDisk(values.shape, dtype, read)
+    return OnDisk(values.shape, dtype, read_changed)
 
 
 def stack_members(parts: Sequence[Any]) -> Any:
@@ -79,7 +79,7 @@ def stack_members(parts: Sequence[Any]) -> Any:
     rows, classes = parts[0].shape[-2:]
     dtype = np.result_type(*(part.dtype for part in parts))
 
-    def read(key: Key) -> np.ndarray:
+    def read_members(key: Key) -> np.ndarray:
         blocks = []
         for part in parts:
             if len(part.shape) == 2:
@@ -89,7 +89,7 @@ def stack_members(parts: Sequence[Any]) -> Any:
         return np.concatenate(blocks, dtype=dtype)[key[0]]
 
     members = sum(prod(part.shape[:-2]) for part in parts)
-    whole = OnDisk((members, rows, classes), dtype, read)
+    whole = OnDisk((members, rows, classes), dtype, read_members)
     if all(type(part) is np.ndarray for part in parts):
         return whole[:]
     return whole
@@ -100,7 +100,7 @@ def flatten_when_read(values: Any) -> OnDisk:
     members, cases, *pixels, classes = values.shape
     size = max(prod(pixels), 1)  # instances in a case
 
-    def read(key: Key) -> np.ndarray:
+    def read_flattened(key: Key) -> np.ndarray:
         member_range, rows, class_range = key
         first = rows.start // size
         last = max(first, -(-rows.stop // size))
@@ -108,4 +108,4 @@ def flatten_when_read(values: Any) -> OnDisk:
         flat = block.reshape(len(block), -1, classes)
         return flat[:, rows.start - first * size : rows.stop - first * size, class_range]
 
-    return OnDisk((members, cases * prod(pixels), classes), values.dtype, read)
+    return OnDisk((members, cases * prod(pixels), classes), values.dtype, read_flattened)

@@ -58,11 +58,11 @@ class Blocks:
 
     def missing(self) -> list[int]:
         """The blocks that are still to be computed."""
-        return [i for i in range(len(self)) if not self._path(i).is_file()]
+        return [i for i in range(len(self)) if not self._block_path(i).is_file()]
 
     def write(self, i: int, results: dict[str, np.ndarray]) -> None:
         """Keep the results of block ``i``: (n, K) and (n,), of all instances in its rows."""
-        with replacing(self._path(i)) as file:
+        with replacing(self._block_path(i)) as file:
             for name in self.columns:
                 np.ascontiguousarray(results[name], self.dtype).tofile(file)
 
@@ -75,7 +75,7 @@ class Blocks:
             if other == name:
                 break
             offset += count * self.dtype.itemsize
-        values = np.fromfile(self._path(i), self.dtype, count, offset=offset)
+        values = np.fromfile(self._block_path(i), self.dtype, count, offset=offset)
         # a block has its labels last, as they were computed
         stored = sorted(axes, key="label".__eq__)
         values = values.reshape([sizes[axis] for axis in stored])
@@ -90,7 +90,7 @@ class Blocks:
         sums = [self.read(name, i).sum(dtype=np.float64) for i in range(len(self))]
         return fsum(sums) / max(prod(self.shape(name)), 1)
 
-    def _path(self, i: int) -> Path:
+    def _block_path(self, i: int) -> Path:
         return self.folder / str(i)
 
 
@@ -133,7 +133,8 @@ def pack_results(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]
 
 
 def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
-    def entry(name: str) -> IO[bytes]:  # its date is always the same: equal results, equal bytes
+    def npz_entry(name: str) -> IO[bytes]:
+        # its date is always the same: equal results, equal bytes
         return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
 
     with zipfile.ZipFile(file, "w") as archive:
@@ -143,13 +144,13 @@ def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
             if axes[0] == "label":  # of each label all blocks, then the next
                 parts = range(shape[0])
             header = {"descr": blocks.dtype.str, "fortran_order": False, "shape": shape}
-            with entry(name) as out:
+            with npz_entry(name) as out:
                 np.lib.format.write_array_header_1_0(out, header)
                 for part in parts:
                     for i in range(len(blocks)):
                         out.write(np.ascontiguousarray(blocks.read(name, i)[part]).data)
         for name, values in extra.items():
-            with entry(name) as out:
+            with npz_entry(name) as out:
                 np.lib.format.write_array(out, values, allow_pickle=False)
 
 

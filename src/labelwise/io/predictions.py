@@ -19,7 +19,7 @@ from .._validation.labels import as_labels, check_names
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
 from .grid import Grid
-from .npz import release
+from .npz import release_pages
 from .on_disk import OnDisk
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
@@ -185,7 +185,7 @@ class Predictions:
         for start in range(0, len(y), _LABELS_AT_ONCE):  # of mapped files little is held at once
             part = y[start : start + _LABELS_AT_ONCE]
             as_labels(part, "y_true", self.names, part.shape)
-        release(y)
+        release_pages(y)
 
     @cached_property
     def kind(self) -> str:
@@ -193,14 +193,14 @@ class Predictions:
         return next(kind for kind in (*KINDS, "q") if getattr(self, kind) is not None)
 
     @property
-    def _values(self) -> Any:
+    def _stored_numbers(self) -> Any:
         return getattr(self, self.kind)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """(M, N, K), or (N, K) without members."""
         if self.q is None:
-            return tuple(self._values.shape)
+            return tuple(self._stored_numbers.shape)
         if self.q.n_members is None:
             return len(self.q), self.q.n_classes
         return self.q.n_members, len(self.q), self.q.n_classes
@@ -208,7 +208,7 @@ class Predictions:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the stored numbers."""
-        return np.dtype(float if self.q is not None else self._values.dtype)
+        return np.dtype(float if self.q is not None else self._stored_numbers.dtype)
 
     def __len__(self) -> int:
         return self.shape[-2]
@@ -263,20 +263,20 @@ class Predictions:
             )
 
     def __getitem__(self, index: Any) -> Predictions:
-        return self._part(_rows_of_index(index, len(self)), _PER_INSTANCE)
+        return self._select_instances(_rows_of_index(index, len(self)), _PER_INSTANCE)
 
     def read(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory: predictions, weights and
         labels.
         """
-        part = self._part(slice(start, stop), ("y_true",))
+        part = self._select_instances(slice(start, stop), ("y_true",))
         for key, x in vars(part).items():
             if isinstance(x, np.memmap):  # else it is in memory already
                 vars(part)[key] = np.array(x)
-                release(getattr(self, key))
+                release_pages(getattr(self, key))
         return part
 
-    def _part(self, rows: Any, keys: Sequence[str]) -> Predictions:
+    def _select_instances(self, rows: Any, keys: Sequence[str]) -> Predictions:
         """Some instances, with ``keys`` of what is known about each; not validated again."""
         part = copy(self)
         known = vars(part)
@@ -286,7 +286,7 @@ class Predictions:
         if self.q is not None:
             known["q"] = self.q[rows]
         else:
-            known[self.kind] = _take_instances(self._values, rows, len(self.shape) - 2)
+            known[self.kind] = _take_instances(self._stored_numbers, rows, len(self.shape) - 2)
         if self.weights is not None and self.weights.ndim == 2:
             known["weights"] = self.weights[:, rows]
         for key in keys:
@@ -306,7 +306,7 @@ class Predictions:
         """The second-order distribution of each instance; its values are checked."""
         if self.q is not None:
             return self.q
-        values = self._values[:]
+        values = self._stored_numbers[:]
         names = self.class_names
         if self.kind == "evidence":
             lowest = float(values.min(initial=0.0))

@@ -59,7 +59,7 @@ def _divided_by_sums(values: Any, most: float) -> Any:
     """``values`` divided by their sums, none of which may be further than ``most`` from 1."""
     dtype = np.result_type(values.dtype, np.float32)
 
-    def divide(block: np.ndarray) -> np.ndarray:
+    def divide_by_sums(block: np.ndarray) -> np.ndarray:
         wide = block.astype(dtype)
         sums = wide.sum(axis=-1, keepdims=True)
         if not np.all(wide >= 0) or not np.all((sums > 0) & (sums < np.inf)):
@@ -74,4 +74,4 @@ def _divided_by_sums(values: Any, most: float) -> Any:
             )
         return np.asarray(wide / sums)
 
-    return change_when_read(values, divide, dtype)
+    return change_when_read(values, divide_by_sums, dtype)

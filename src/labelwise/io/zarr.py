@@ -33,11 +33,11 @@ def _zarr_array_on_disk(path: Path, array: Any, config: Any) -> OnDisk:
         dtype = array.dtype.newbyteorder("=")
 
     @reading(path)
-    def read(key: Key) -> np.ndarray:
+    def read_chunks(key: Key) -> np.ndarray:
         with config.set({"async.concurrency": 1}):  # ten chunks at a time take ten times the memory
             block = np.asarray(array[key])
         if dtype.kind == "O":
             return np.array(block.tolist(), str)
         return block.astype(dtype, copy=False)
 
-    return OnDisk(array.shape, dtype, read)
+    return OnDisk(array.shape, dtype, read_chunks)
