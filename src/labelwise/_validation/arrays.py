@@ -211,10 +211,11 @@ def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array
         )
     computed = widen(probs[:1, ...])
     if is_dask_array(weights) and is_dask_array(probs):  # validated when they are computed
+        kind = computed.dtype
         return weights.rechunk({0: -1}).map_blocks(
-            lambda block: _scaled_weights(block.astype(np.float64)).astype(computed.dtype),
-            dtype=computed.dtype,
-            meta=np.empty((0,) * weights.ndim, computed.dtype),
+            lambda block: _scaled_weights(block.astype(np.float64)).astype(kind),
+            dtype=kind,
+            meta=np.empty((0,) * weights.ndim, kind),
         )
     if is_numpy_array(weights):
         weights = weights.astype(np.float64)

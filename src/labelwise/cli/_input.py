@@ -20,7 +20,7 @@ import click
 from .._errors import InputNote, did_you_mean
 from .._tables import counted
 from .._validation.labels import check_names
-from ..io.files import format_of, read_json, read_text, read_toml, reading, similar_file
+from ..io.files import read_json, read_text, read_toml, reading, similar_file
 from ._errors import in_options
 from ._output import echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
@@ -49,10 +49,7 @@ class Given:
 
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
-        name = self.files[0].resolve().name
-        if Path(name).suffix:
-            name = name.removesuffix(format_of(Path(name)))
-        return will_write(Path(name + ending))
+        return will_write(Path(self.files[0].resolve().stem + ending))
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""

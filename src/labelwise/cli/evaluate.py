@@ -250,17 +250,20 @@ def _scores_by_part(q: Distribution, u: Uncertainty) -> dict[str, Any]:
 
 def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
     """What the members disagree about, class by class, most disagreement first."""
-    own = by.ranked_means
+    columns = {
+        "epistemic_own": by.ranked_means.epistemic.value,
+        "epistemic_all": by.everywhere.epistemic.value,
+        "epistemic_share": by.ranked_means.epistemic_share,
+    }
     rows = []
     for name in by.ranking:
         k = by.class_names.index(name)
         row: dict[str, Any] = {"class": name, "instances": None}
         if by.counts is not None:
             row["instances"] = int(by.counts[k])
-        row["epistemic_own"] = row["epistemic_all"] = row["epistemic_share"] = None
-        if not single:
-            row["epistemic_own"] = float(own.epistemic.value[k])
-            row["epistemic_all"] = float(by.everywhere.epistemic.value[k])
-            row["epistemic_share"] = float(own.epistemic_share[k])
+        for key, values in columns.items():
+            row[key] = float(values[k])
+            if single:
+                row[key] = None  # one member has no epistemic uncertainty
         rows.append(row)
     return rows
