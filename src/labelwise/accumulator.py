@@ -201,17 +201,16 @@ class Accumulator:
         (`merge`).
         """
         from .io.atomic import replacing
-        from .io.npz import write_npz
 
         self._fold()
         if self._state is None:
             raise InputError("there is nothing to save yet: `update` has not been called")
-        arrays = dict(zip(State._fields, map(to_numpy, self._state), strict=True))
+        arrays: dict[str, Any] = dict(zip(State._fields, map(to_numpy, self._state), strict=True))
         arrays["n_members"] = np.asarray(self.n_members)
         arrays["description"] = np.asarray(_describe(self))
         path = Path(path)
         with replacing(path) as file:
-            write_npz(file, arrays)
+            np.savez(file, **arrays)
         return path
 
     @classmethod
@@ -219,11 +218,12 @@ class Accumulator:
         cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any
     ) -> Accumulator:
         """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
-        from .io.npz import read_npz
+        from .io.files import reading
 
         self = cls(loss, **options)
         keys = [*State._fields, "n_members", "description"]
-        found = read_npz(Path(path), keys)
+        with reading(path), np.load(path) as stored:
+            found = {key: stored[key] for key in keys if key in stored}
         missing = [key for key in keys if key not in found]
         if missing:
             raise InputError(

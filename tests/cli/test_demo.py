@@ -29,7 +29,8 @@ def test_demo_shows_what_evaluate_shows_and_says_what_to_open(tmp_path, monkeypa
     assert result.stdout.startswith(tables)
     for name in ("mnist", "kmnist"):
         assert f"Out-of-distribution detection: 500 instances of {name}" in result.output
-    found = json.loads(run("demo", "--json").output)  # its own page may be replaced
+    assert run("demo").exit_code == 0  # its own page may be replaced
+    found = json.loads(run("evaluate", "preds.npz", "--json").output)
     assert found["accuracy"] == pytest.approx(
         np.mean(fashion.ensemble.mean().argmax(-1) == fashion.y_true)
     )
@@ -53,11 +54,10 @@ def test_labels_that_occur_together_with_votes_of_readers(tmp_path, monkeypatch)
     assert "Claimed ÷ observed in votes on 827 cases" in text
     assert "The votes contradict the claims" in text
     assert (tmp_path / "ecg.html").is_file()
-    found = json.loads(run("demo", "ecg", "-o", "ecg.html", "--json").output)
     ecg = lw.demo.load_ecg_ensemble()
     claims = lw.calibration.vote_reliability(ecg.ensemble, ecg.votes, annotators=ecg.readers)
-    ratio = claims.aleatoric.labels.ratio.value
-    np.testing.assert_allclose(found["votes"]["aleatoric"]["ratio"]["value"], ratio)
+    for ratio in claims.aleatoric.labels.ratio.value:
+        assert f"{ratio:.2f} (" in text
 
 
 def test_a_mistyped_name(tmp_path) -> None:

@@ -119,7 +119,8 @@ ROWS: list[Row] = [
         {},
         lambda: decide(lw.Ensemble(SHARES), costs("[missed]\ncat = 20\n"), task="multiclass"),
         "these costs are given by class name, but the prediction has no class names. "
-        "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes",  # noqa: E501
+        "Pass `class_names` to the prediction, or to Costs in the order of the prediction's "
+        "classes",
         DECIDE,
         (
             "these costs are given by class name, but the prediction has no class names. Use "

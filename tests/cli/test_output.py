@@ -33,8 +33,16 @@ def evil(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize("command", ["evaluate", "decide", "quantify", "report"])
+@pytest.mark.parametrize(
+    ("command", "as_json"),
+    [
+        ("evaluate", True),
+        ("decide", True),
+        ("decide", False),
+        ("quantify", False),
+        ("report", False),
+    ],
+)
 def test_names_and_ids_cannot_control_the_terminal(evil, command: str, as_json: bool) -> None:
     more = {
         "evaluate": ["--ood", evil / f"b{EVIL}.npz"],
@@ -48,7 +56,7 @@ def test_names_and_ids_cannot_control_the_terminal(evil, command: str, as_json: 
     assert not set("\x1b\x07\x9b\u202e") & set(result.output)
     if as_json:
         text = json.dumps(json.loads(result.output), ensure_ascii=False)
-        assert command == "decide" or "\x9b" in text or command == "quantify"
+        assert command == "decide" or "\x9b" in text
     else:
         assert len(result.output) < 20_000
 

@@ -49,8 +49,6 @@ def test_report_writes_a_page(preds, tmp_path) -> None:
     )
     assert data["detection"][0]["losses"]["log"]["total"]["auroc"] == pytest.approx(0.5)
     assert len(data["images"]["png"]) == 20
-    result = run("report", preds, "-o", out, "--json")
-    assert json.loads(result.output)["shown"] == 50
 
 
 def test_report_reads_standard_input_and_writes_standard_output(preds) -> None:
@@ -198,7 +196,8 @@ def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(
 def test_an_interrupted_report_leaves_nothing(preds, tmp_path) -> None:
     script = """
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start without it
+# a background job of a shell starts without it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from labelwise.report import write
 from labelwise.cli import main
 render = write.render
@@ -207,7 +206,7 @@ def interrupted(*args):
     return render(*args)
 write.render = interrupted
 main(sys.argv[1:], prog_name="labelwise")
-"""  # noqa: E501
+"""
     out = tmp_path / "out"
     out.mkdir()
     args = [sys.executable, "-c", script, "report", str(preds), "-o", str(out / "report.html")]
@@ -216,6 +215,7 @@ main(sys.argv[1:], prog_name="labelwise")
     assert done.stderr.splitlines() == [
         "preds.npz: 4 members × 50 cases × 3 classes",
         "  labels 0, 1, 2 = none, mild, severe",
+        "",
         "Interrupted.",
     ]
     assert list(out.iterdir()) == []

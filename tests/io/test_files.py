@@ -56,8 +56,8 @@ def test_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x = " + "[" * 100_000, "nested too deeply"),
-        ("x = " + "{a=" * 100_000, "nested too deeply|Expected|Invalid"),
+        ("x = " + "[" * 100_000, "a.toml is damaged, .* recursion"),
+        ("x = " + "{a=" * 100_000, "recursion|Expected|Invalid"),
         ("x = ", "Invalid value"),
         ("x = " + "9" * 5000, "limit"),
     ],
@@ -75,7 +75,7 @@ def test_hostile_json(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     for text in ("[" * 100_000, "{", "", "nul"):
         path.write_text(text)
-        with pytest.raises(ValueError, match=r"a\.json: "):
+        with pytest.raises(ValueError, match=r"^a\.json"):
             read_json(path)
 
 

@@ -27,10 +27,13 @@ def test_json_lines_of_a_service(tmp_path) -> None:
     for damage, words in (
         (
             members[2] | {"probs": [0.5, 0.5]},
-            r"line 3: `probs` must have a number for each class; got '\[0.5, 0.5\]'",
+            r"line 3: `probs` must be a list with a number for each class; got '\[0.5, 0.5\]'",
         ),
-        (members[2] | {"probs": "x"}, "line 3: `probs` must be a list of numbers; got 'x'"),
-        ({}, "line 3: `probs` must have a number for each class; got 'None'"),
+        (
+            members[2] | {"probs": "x"},
+            "line 3: `probs` must be a list with a number for each class; got 'x'",
+        ),
+        ({}, "line 3: `probs` must be a list with a number for each class; got 'None'"),
     ):
         with pytest.raises(ValueError, match=words):
             lw.load_predictions(write([*members[:2], damage]))
@@ -44,11 +47,11 @@ def test_json_lines_of_a_service(tmp_path) -> None:
     [
         (
             [{"probs": [0.2, 0.3, 0.5]}, {"probs": [0.5, 0.5]}, {"probs": [0.1, 0.2, 0.3, 0.4]}],
-            "line 2: `probs` must have a number for each class",
+            "line 2: `probs` must be a list with a number for each class",
         ),
         (
             [{"probs": {"cat": 0.5, "dog": 0.5}}],
-            "line 1: `probs` must be a list of numbers; got \"{'cat': 0.5, 'dog': 0.5}\"",
+            "line 1: `probs` must be a list with a number for each class; got \"{'cat': 0.5",
         ),
         (
             [{"cat": 1.0}, {"cat": 0.5, "dog": 0.5}],

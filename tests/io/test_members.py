@@ -10,7 +10,7 @@ import pytest
 
 import labelwise as lw
 from command_line import run
-from labelwise.io.files import look_alike
+from labelwise.io.files import similar_file
 from small_tables import IDS, PROBS, Y, check, frame
 
 
@@ -212,9 +212,9 @@ def test_classes_of_a_file_without_names_are_matched_by_position_and_it_is_said(
 def test_a_missing_file_is_not_taken_for_any_other_of_its_format(tmp_path) -> None:
     for name in ("l_int.csv", "models.csv", "model1.npz"):
         (tmp_path / name).write_text("")
-    assert look_alike(tmp_path / "nothere.csv") == ""
-    assert look_alike(tmp_path / "model.csv").endswith("models.csv'?")
-    assert look_alike(tmp_path / "model1.csv").endswith("models.csv'?")
+    assert similar_file(tmp_path / "nothere.csv") == ""
+    assert similar_file(tmp_path / "model.csv").endswith("models.csv'?")
+    assert similar_file(tmp_path / "model1.csv").endswith("models.csv'?")
 
 
 def test_a_member_with_fewer_ids_than_rows_is_refused_when_it_is_reordered(tmp_path) -> None:

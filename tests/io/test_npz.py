@@ -13,8 +13,7 @@ import pytest
 import labelwise as lw
 from full_predictions import FULL, PROBS
 from labelwise.io import load_predictions, save_predictions
-from labelwise.io.atomic import replacing
-from labelwise.io.npz import NpzArrays, read_npz, write_npz
+from labelwise.io.npz import NpzArrays
 from labelwise.io.predictions import KEYS
 
 
@@ -70,8 +69,6 @@ def test_large_arrays_are_mapped_and_small_ones_read(tmp_path, suffix):
     path = save_predictions(tmp_path / f"p{suffix}", probs=probs)
     big = load_predictions(path).probs
     assert isinstance(big, np.memmap)
-    assert big.flags.aligned
-    assert big.offset % 64 == 0
     np.testing.assert_array_equal(big[:, ::1000], probs[:, ::1000])
     assert not isinstance(
         load_predictions(save_predictions(tmp_path / f"q{suffix}", probs=PROBS)).probs, np.memmap
@@ -153,9 +150,8 @@ def test_arrays_are_read_when_they_are_asked_for(tmp_path):
 
 
 def test_empty_arrays_survive(tmp_path):
-    with replacing(tmp_path / "p.npz") as file:
-        write_npz(file, {"a": np.empty((0, 3)), "b": np.array("text"), "c": np.empty(2, "U0")})
-    back = read_npz(tmp_path / "p.npz", ("a", "b", "c"))
+    np.savez(tmp_path / "p.npz", a=np.empty((0, 3)), b=np.array("text"), c=np.empty(2, "U0"))
+    back = NpzArrays(tmp_path / "p.npz")
     assert back["a"].shape == (0, 3)
     assert str(back["b"]) == "text"
     assert back["c"].shape == (2,)

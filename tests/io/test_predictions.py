@@ -11,6 +11,7 @@ import pytest
 import labelwise as lw
 from full_predictions import FULL, PROBS, RNG
 from labelwise.io import Predictions, load_predictions, save_predictions
+from labelwise.io.on_disk import OnDisk
 
 
 def test_alpha_gives_a_dirichlet(tmp_path):
@@ -91,7 +92,7 @@ WRONG = {
     ),
     "names": ({"probs": PROBS, "class_names": ["a", "b"]}, ValueError, "K = 4 classes; got 2"),
     "unknown": ({"probs": PROBS, "y": np.arange(7)}, TypeError, "unexpected keyword argument 'y'"),
-    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, ValueError, "Object arrays cannot"),
+    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, ValueError, "`ids` must be all"),
 }
 
 
@@ -114,7 +115,7 @@ def test_labels_that_occur_together_make_a_multilabel_ensemble(tmp_path):
     assert not Predictions(probs=PROBS, y_true=np.zeros(7, int)).multilabel
 
 
-def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
+def test_slices_masks_and_positions_of_every_store(tmp_path, optional, monkeypatch):
     """Columns on disk can only be sliced; masks and positions, in any order, give the same as of an
     array in memory.
     """
@@ -133,6 +134,7 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
     )
     save_predictions(tmp_path / "p.npz", probs=PROBS, ids=ids, y_true=y)
     mask = np.array([1, 0, 0, 1, 1, 0, 1], bool)
+    monkeypatch.setattr("labelwise.io.predictions.BLOCK", 3 * 20)  # three cases at a time
     for name in ("p.npz", "p.zarr", "p.parquet"):
         p = load_predictions(tmp_path / name)
         assert (len(p), p.shape, p.dtype, p.n_members) == (7, (5, 7, 4), np.float32, 5)
@@ -150,7 +152,7 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
             assert part.ids.tolist() == ids[index].tolist()
             assert part.true_class.tolist() == y[index].tolist()
         np.testing.assert_array_equal(p.distribution().probs, PROBS)
-        found = [(part, block.probs, block.ids) for part, block in p.blocks(3 * 20)]
+        found = [(part, block.probs, block.ids) for part, block in p.blocks()]
         assert [part for part, _, _ in found] == [slice(0, 3), slice(3, 6), slice(6, 7)]
         np.testing.assert_array_equal(
             np.concatenate([block for _, block, _ in found], axis=1), PROBS
@@ -193,3 +195,10 @@ def test_distributions_bring_their_own_names_and_kind():
         Predictions(q=lw.Dirichlet(np.ones((7, 2, 4))))
     with pytest.raises(ValueError, match=r"make the distribution an lw\.MultiLabelEnsemble"):
         Predictions(q=lw.Dirichlet(np.ones((7, 4))), multilabel=True)
+
+
+@pytest.mark.parametrize("rows", [[6, 0, 3, 3], [], [6]])
+def test_positions_are_read_in_blocks(rows: list[int], monkeypatch) -> None:
+    monkeypatch.setattr("labelwise.io.predictions.BLOCK", 2 * PROBS[:, 0].size)
+    on_disk = OnDisk(PROBS.shape, PROBS.dtype, lambda key: PROBS[key])
+    np.testing.assert_array_equal(Predictions(probs=on_disk)[rows].probs, PROBS[:, rows])

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -85,13 +84,13 @@ RUN = """
 import sys, time
 import labelwise.io.quantify as module
 
-compute, pause = module._compute, float(sys.argv[3])
+compute, pause = module._compute_block, float(sys.argv[3])
 
 def slow(*args):
     compute(*args)
     time.sleep(pause)
 
-module._compute = slow
+module._compute_block = slow
 print("running", flush=True)
 module.quantify(sys.argv[1], sys.argv[2], memory="1MB")
 """
@@ -185,8 +184,8 @@ def test_blocks_that_vanish_while_they_are_packed_are_computed_again(tmp_path, m
             shutil.rmtree(blocks.folder)
         return original(target, blocks, extra)
 
-    original = module.pack
-    monkeypatch.setattr(module, "pack", pack)
+    original = module.pack_results
+    monkeypatch.setattr(module, "pack_results", pack)
     quantify(tmp_path / "in.npy", tmp_path / "out.npz", memory="1MB")
     assert len(packed) == 2
     assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
@@ -333,30 +332,6 @@ def test_memory_stays_bounded(target: str, tmp_path, optional) -> None:
         check=True,
     )
     assert int(done.stdout) < (50_000_000 if target == "out.npz" else 120_000_000)
-
-
-def test_on_a_real_dask_cluster_even_when_a_worker_dies(tmp_path, optional) -> None:
-    distributed = optional("distributed")
-    np.save(tmp_path / "in.npy", predictions(60_000))
-    quantify(tmp_path / "in.npy", tmp_path / "here.npz", memory="1MB")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
-    ) as cluster:
-        seen: list[int] = []
-
-        def kill_one(rows: int, total: int) -> None:
-            seen.append(rows)
-            if len(seen) == 2:
-                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
-
-        quantify(
-            tmp_path / "in.npy",
-            tmp_path / "there.npz",
-            memory="1MB",
-            scheduler=cluster.scheduler_address,
-            progress=kill_one,
-        )
-    assert (tmp_path / "here.npz").read_bytes() == (tmp_path / "there.npz").read_bytes()
 
 
 @pytest.mark.parametrize(

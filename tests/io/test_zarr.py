@@ -55,9 +55,10 @@ def first_chunk(path: Path) -> Path:
     )
 
 
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("chunks", [(3, 50, 4), (1, 7, 3)])
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4"])
+@pytest.mark.parametrize(
+    ("version", "chunks", "dtype"),
+    [(2, (3, 50, 4), "f2"), (3, (1, 7, 3), "f4"), (3, (3, 50, 4), "f8"), (2, (1, 7, 3), ">f4")],
+)
 def test_blocks_of_every_type(
     tmp_path: Path, zarr: Any, version: int, chunks: tuple[int, ...], dtype: str
 ) -> None:
@@ -80,10 +81,9 @@ def codecs_3(zarr: Any, name: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "blosc", "zstd", "gzip", "blosc+crc32c", "crc32c", "crc32c+gzip"]
+    ("name", "shards", "transposed"),
+    [("", None, True), ("blosc+crc32c", (2, 20, 4), False), ("crc32c+gzip", (2, 20, 4), True)],
 )
-@pytest.mark.parametrize("shards", [None, (2, 20, 4)])
-@pytest.mark.parametrize("transposed", [False, True])
 def test_codecs_of_version_3(
     tmp_path: Path, zarr: Any, name: str, shards: Any, transposed: bool
 ) -> None:
@@ -97,7 +97,7 @@ def test_codecs_of_version_3(
     np.testing.assert_array_equal(load_predictions(path)[0:50].probs, whole)
 
 
-@pytest.mark.parametrize("name", ["blosc", "zstd", "lz4", "gzip", "zlib", "bz2", "lzma"])
+@pytest.mark.parametrize("name", ["blosc", "zlib"])
 def test_codecs_of_version_2(tmp_path: Path, zarr: Any, optional: Any, name: str) -> None:
     codec = optional("numcodecs").get_codec({"id": name})
     path = write(zarr, tmp_path / "p.zarr", 2, compressors=codec, order="F")

@@ -199,40 +199,33 @@ def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array
     if weights is None:
         return None
     weights = as_real(weights, "weights", integers=True)
-    computed = widen(probs[:1, ...])
-    members, batch, shape = probs.shape[0], tuple(probs.shape[1:-1]), tuple(weights.shape)
-    lazy = is_dask_array(probs) and (is_dask_array(weights) or is_numpy_array(weights))
+    members, *batch = probs.shape[:-1]
     shapes = [(members,)]
     if batch:
         shapes.append((members, *batch))
-    if not lazy:
-        if is_numpy_array(weights):
-            weights = weights.astype(np.float64)
-        else:
-            weights = into(weights, computed, "weights", name)
-    if shape not in shapes:
+    if tuple(weights.shape) not in shapes:
         choices = " or ".join(map(str, shapes))
         raise InputError(
-            f"`weights` must have one value per member, shape {choices}; got shape {shape}"
+            f"`weights` must have one value per member, shape {choices}; got shape "
+            f"{tuple(weights.shape)}"
         )
-    if not lazy:
-        return into(_scaled(weights), computed, "weights", name)
-    if is_numpy_array(weights):  # in the chunks of the predictions
-        chunks = (-1, *probs.chunks[1:-1])[: weights.ndim]
-        return namespace(probs).from_array(_scaled_block(weights, computed.dtype), chunks=chunks)
-    meta = np.empty((0,) * weights.ndim, computed.dtype)
-    return weights.rechunk({0: -1}).map_blocks(
-        _scaled_block, computed.dtype, dtype=computed.dtype, meta=meta
-    )
+    computed = widen(probs[:1, ...])
+    if is_dask_array(weights) and is_dask_array(probs):  # validated when they are computed
+        kind = computed.dtype
+        return weights.rechunk({0: -1}).map_blocks(
+            lambda block: _scaled_weights(block.astype(np.float64)).astype(kind),
+            dtype=kind,
+            meta=np.empty((0,) * weights.ndim, kind),
+        )
+    if is_numpy_array(weights):
+        weights = weights.astype(np.float64)
+    else:
+        weights = into(weights, computed, "weights", name)
+    return into(_scaled_weights(weights), computed, "weights", name)
 
 
-def _scaled_block(weights: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
-    return np.asarray(_scaled(weights.astype(np.float64)).astype(kind))
-
-
-def _scaled(weights: Array) -> Array:
+def _scaled_weights(weights: Array) -> Array:
     """``weights`` validated and divided by their sums over the members."""
-    xp = namespace(weights)
     if values_known(weights) and 0 not in weights.shape:
         check_finite(weights, "weights")
         known = to_numpy(weights).astype(float)
@@ -244,7 +237,7 @@ def _scaled(weights: Array) -> Array:
             if weights.ndim > 1:
                 where = f" for the instance at {tuple(map(int, empty[0]))}"
             raise InputError(f"`weights` must not be 0 for all members; got only zeros{where}")
-        if known.max() > float(xp.finfo(weights.dtype).max) / weights.shape[0]:
+        if known.max() > float(namespace(weights).finfo(weights.dtype).max) / weights.shape[0]:
             raise InputError(
                 f"`weights` are too large to be summed; the largest is {known.max():.4g}. Divide "
                 "them by it first"

@@ -12,7 +12,7 @@ from array_api_compat import is_array_api_obj
 
 from .._arrays import ClassNames, dtype_name, to_numpy
 from .._errors import InputError, listed, suggest
-from .._frames import columns_by_class, names_by_position
+from .._frames import columns_by_class, names_by_position, repeated
 from .arrays import as_floating, check_finite
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
@@ -38,14 +38,14 @@ def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
             f"`class_names` must be a sequence of {n} class names, in the order of the classes; "
             f"got {names!r}"
         )
-    names = tuple(str(name) for name in names)
+    names = tuple(map(str, names))
     if len(names) != n:
         raise InputError(
             f"`class_names` must name each of the K = {n} classes; got {len(names)} names: "
             f"{', '.join(map(repr, names[:5]))}"
         )
-    if len(set(names)) != n:
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = repeated(names)
+    if twice is not None:
         raise InputError(f"`class_names` must be distinct; got {twice!r} twice")
     return names
 
@@ -160,24 +160,19 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
     if labels.dtype.kind not in "OT":
         return labels
     values = labels.reshape(-1).tolist()
-    kinds = [_kind(value) for value in values]
-    if None not in kinds and len(set(kinds)) <= 1:
+    wanted: Any = int | float | np.number | np.bool_
+    if values and isinstance(values[0], str):
+        wanted = str
+    odd_rows = [row for row, value in enumerate(values) if not isinstance(value, wanted)]
+    if not odd_rows:
         plain = np.array(values)
         if plain.dtype.kind != "O":  # as integers that are too large would be
             return plain.reshape(labels.shape)
-    row = next((i for i, kind in enumerate(kinds) if kind is None or kind != kinds[0]), 0)
+        odd_rows = [0]
     raise InputError(
         f"`{name}` must be all class names or all whole numbers, none missing; got "
-        f"{values[row]!r} in row {row}"
+        f"{values[odd_rows[0]]!r} in row {odd_rows[0]}"
     )
-
-
-def _kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "name"
-    if isinstance(value, int | float | np.number | np.bool_):
-        return "number"
-    return None
 
 
 def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from math import nan, prod
+from math import prod
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     probs = without_gradient(probs)
 
     sums = xp.sum(probs, axis=-1)
-    if _all_near_one(sums, tolerance):
+    if bool(xp.all(xp.abs(sums - 1) <= tolerance)):
         return
     shape = tuple(probs.shape)
     low, high = float(xp.min(sums)), float(xp.max(sums))
@@ -80,7 +80,7 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     )
     came = f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
     for axis in range(probs.ndim - 1):
-        if _all_near_one(xp.sum(probs, axis=axis), tolerance):
+        if bool(xp.all(xp.abs(xp.sum(probs, axis=axis) - 1) <= tolerance)):
             fix = "class_axis" if axis else "class_axis_first"
             raise InputError(f"{rule}; {came}", fix=fix, axis=axis)
     wrong = np.argwhere(np.abs(to_numpy(sums) - 1) > tolerance)
@@ -96,19 +96,16 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     raise InputError(f"{rule}; {came}", fix="logits_or_multilabel")
 
 
-def _all_near_one(sums: Array, tolerance: float) -> bool:
-    xp = namespace(sums)
-    return float(xp.min(sums)) >= 1 - tolerance and float(xp.max(sums)) <= 1 + tolerance
-
-
 def check_logits(logits: Array, *, exclusive: bool) -> None:
     """Refuse probabilities given as logits: a second softmax would level them and hide most of the
     epistemic uncertainty.
     """
-    low, high = _ends(logits)
-    if not 0 <= low < high <= 1.001:
+    if not values_known(logits) or 0 in logits.shape:
         return
-    shape = tuple(logits.shape)
+    xp, shape = namespace(logits), tuple(logits.shape)
+    logits = without_gradient(logits)
+    if not 0 <= float(xp.min(logits)) < float(xp.max(logits)) <= 1.001:
+        return
     # rounded ones too: logits hardly ever lie between 0 and 1 and sum to nearly 1
     n_rows, n_right = prod(shape[:-1]), rows_that_sum_to_one(logits, 0.05)
     # a wrong row or two make no logits of the others
@@ -123,20 +120,12 @@ def check_logits(logits: Array, *, exclusive: bool) -> None:
             ),
             fix="not_logits",
         )
-    if prod(shape) >= 16 and bool(namespace(logits).any((logits > 0) & (logits < 1))):
+    if prod(shape) >= 16 and bool(xp.any((logits > 0) & (logits < 1))):
         note = InputNote(
             f"All {prod(shape):,} values of `logits` lie between 0 and 1, which logits rarely do",
             fix="maybe_not_logits",
         )
         warnings.warn(note, stacklevel=3)
-
-
-def _ends(x: Array) -> tuple[float, float]:
-    """The lowest and the highest value, NaN where they are not at hand."""
-    if not values_known(x) or 0 in x.shape:
-        return nan, nan
-    x = without_gradient(x)
-    return float(namespace(x).min(x)), float(namespace(x).max(x))
 
 
 def rows_that_sum_to_one(x: Array, tolerance: float = 1e-2) -> int:

@@ -45,7 +45,6 @@ USER_ERROR, BUG = 2, 70  # exit codes; 70 is EX_SOFTWARE of sysexits.h
 COMMANDS = (
     "acquire",
     "axioms",
-    "completion",
     "decide",
     "demo",
     "evaluate",
@@ -91,25 +90,6 @@ class Commands(click.Group):
             ctx.fail(f"No such command {args[0]!r}{suggest(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Parse the words. Unlike click, do not print an empty line on Ctrl-C."""
-        try:
-            return super().make_context(*args, **options)
-        except KeyboardInterrupt as error:
-            raise click.Abort from error
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line
-        on Ctrl-C.
-        """
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise click.Abort from error
-        except EOFError as error:
-            reason = f": {error}" if str(error) else ""
-            raise ValueError(f"the input ends too early{reason}") from error
-
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -147,15 +127,15 @@ class Commands(click.Group):
         except Exception as error:
             if debug:
                 raise
-            sentence, code = explain(error)
+            sentence, code = explain_error(error)
             echo(f"Error: {one_line(sentence)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def explain(error: Exception) -> tuple[str, int]:
+def explain_error(error: Exception) -> tuple[str, int]:
     """The message for an error, and the exit code.
 
-    >>> explain(ValueError("`x` must be small; got 3"))
+    >>> explain_error(ValueError("`x` must be small; got 3"))
     ('`x` must be small; got 3', 2)
     """
     name = type(error).__name__

@@ -19,8 +19,8 @@ import click
 
 from .._errors import InputNote, did_you_mean
 from .._tables import counted
-from ..io.class_names import as_class_names
-from ..io.files import format_of, look_alike, read_json, read_text, read_toml, reading
+from .._validation.labels import check_names
+from ..io.files import read_json, read_text, read_toml, reading, similar_file
 from ._errors import in_options
 from ._output import echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
@@ -47,16 +47,9 @@ class Given:
             name += f" and {counted(len(self.files) - 1, 'other')}"
         return name
 
-    @property
-    def path(self) -> Path | tuple[Path, ...]:
-        return self.files[0] if len(self.files) == 1 else self.files
-
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
-        name = self.files[0].resolve().name
-        if Path(name).suffix:
-            name = name.removesuffix(format_of(Path(name)))
-        return will_write(Path(name + ending))
+        return will_write(Path(self.files[0].resolve().stem + ending))
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
@@ -187,7 +180,7 @@ def _class_names(value: str | None) -> tuple[str, ...] | None:
                 raise ValueError(
                     'class names must be a list, or a dictionary such as {"0": "cat", "1": "dog"}'
                 )
-            return as_class_names(content)
+            return check_names(content, len(content))
     names = value.split(",")
     if path.suffix == ".txt" or path.is_file():
         _check_there(path, "class names")
@@ -196,7 +189,7 @@ def _class_names(value: str | None) -> tuple[str, ...] | None:
 
 
 @contextmanager
-def notes() -> Iterator[None]:
+def warnings_as_notes() -> Iterator[None]:
     """What the library warns of while it reads becomes notes on standard error."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -217,8 +210,8 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
     """
     from ..io import load_predictions
 
-    with notes():
-        predictions = load_predictions(given.path, **given.options)
+    with warnings_as_notes():
+        predictions = load_predictions(given.files, **given.options)
     if not quiet:
         echo_reading(given, predictions.shape, predictions.n_members, predictions.notes)
     return predictions
@@ -228,15 +221,15 @@ def echo_reading(
     given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]
 ) -> None:
     """What predictions were taken for and what was assumed, on standard error."""
-    echo(f"{given.name}: {in_words(shape, n_members)}", err=True)
+    echo(f"{given.name}: {shape_in_words(shape, n_members)}", err=True)
     for sentence in assumptions:
         echo(one_line(f"  {sentence}"), err=True)
 
 
-def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
+def shape_in_words(shape: tuple[int, ...], n_members: int | None) -> str:
     """What predictions were taken for.
 
-    >>> in_words((5, 10_000, 10), 5)
+    >>> shape_in_words((5, 10_000, 10), 5)
     '5 members × 10,000 cases × 10 classes'
     """
     words = f"{shape[-2]:,} cases × {shape[-1]:,} classes"
@@ -249,7 +242,7 @@ def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
 
 def _check_there(path: Path, kind: str) -> None:
     if not path.exists():
-        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{look_alike(path)}")
+        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{similar_file(path)}")
 
 
 def read_costs(path: Path) -> Costs:

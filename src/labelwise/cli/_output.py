@@ -74,13 +74,8 @@ def echo_data(text: str) -> None:
 
 
 def echo_json(value: Any) -> None:
-    """``value`` as JSON; NaN and infinity become null, and characters are escaped unless the output
-    is in UTF-8.
-    """
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    escaped = not encoding.lower().startswith("utf")
-    text = json.dumps(json_ready(value), indent=2, ensure_ascii=escaped)
-    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    """``value`` as JSON in ASCII, whatever the terminal; NaN and infinity become null."""
+    click.echo(json.dumps(json_ready(value), indent=2))
 
 
 def interval_of(estimate: Estimate) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class InputPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path: Any = super().convert(value, param, ctx)
         if ctx is not None:
-            _note(ctx, _READ, self.read_files(path))
+            _remember_paths(ctx, _READ, self.read_files(path))
         return path
 
     def read_files(self, path: Path) -> list[Path]:
@@ -54,22 +54,22 @@ class OutputPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) != "-":
-            _note(ctx, _WRITTEN, [(path, self.replaced)])
+            _remember_paths(ctx, _WRITTEN, [(path, self.replaced)])
         return path
 
 
 def will_read(*paths: Path) -> None:
     """Tell of files that are read without being typed, such as those of a data set."""
-    _note(click.get_current_context(), _READ, list(paths))
+    _remember_paths(click.get_current_context(), _READ, list(paths))
 
 
 def will_write(path: Path) -> Path:
     """Tell of a file that is written without being typed, such as one with a default name."""
-    _note(click.get_current_context(), _WRITTEN, [(path, True)])
+    _remember_paths(click.get_current_context(), _WRITTEN, [(path, True)])
     return path
 
 
-def _note(ctx: click.Context, kind: str, paths: list[Any]) -> None:
+def _remember_paths(ctx: click.Context, kind: str, paths: list[Any]) -> None:
     """Remember paths, and refuse the command if it would overwrite what it reads."""
     ctx.meta.setdefault(kind, []).extend(paths)
     for path, replaced in ctx.meta.get(_WRITTEN, []):

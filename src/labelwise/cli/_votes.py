@@ -22,14 +22,15 @@ def find_votes(given: Given, file: Path | None) -> dict[str, Any]:
     import numpy as np
 
     path = file or given.files[0]
-    if path.suffix not in (".npy", ".npz"):
-        if file is not None:
-            raise ValueError(f"votes are read from .npy or .npz; got {path.name!r}")
+    if file is None and path.suffix != ".npz":
         return {}
+    if path.suffix not in (".npy", ".npz"):
+        raise ValueError(f"votes are read from .npy or .npz; got {path.name!r}")
     with reading(path):
+        arrays = np.load(path)
         if path.suffix == ".npy":
-            return {} if file is None else {"votes": np.load(path)}
-        with np.load(path) as arrays:
+            return {"votes": arrays}
+        with arrays:
             found = {key: arrays[key] for key in ("votes", "annotators") if key in arrays}
     if file is not None and "votes" not in found:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ._input import Choice
-from ._output import echo, echo_json, json_option
+from ._output import echo
 
 if TYPE_CHECKING:
     from ..losses import LossName
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     default="log",
     help="Label-wise measures of a loss; joint: the classical entropy measures.",
 )
-@json_option("a table")
-def command(loss: LossName | Literal["joint"], as_json: bool) -> None:
+def command(loss: LossName | Literal["joint"]) -> None:
     """Check the axioms A0-A7 by a search for counterexamples, and show those found.
 
     \b
@@ -31,16 +30,6 @@ def command(loss: LossName | Literal["joint"], as_json: bool) -> None:
     from ..axioms import check
 
     table = check(loss, rng=0)
-    if as_json:
-        found = []
-        for result in table:
-            record = {
-                key: getattr(result, key) for key in ("axiom", "measure", "verdict", "trials")
-            }
-            record["counterexample"] = result.counterexample and str(result.counterexample)
-            found.append(record)
-        echo_json(found)
-        return
     echo(str(table))
     for result in table:
         if not result.holds:

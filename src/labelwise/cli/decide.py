@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Choice, Given, notes, predictions_argument, read_costs, read_predictions
+from ._input import (
+    Choice,
+    Given,
+    predictions_argument,
+    read_costs,
+    read_predictions,
+    warnings_as_notes,
+)
 from ._output import (
     check_csv,
     echo,
@@ -15,7 +22,6 @@ from ._output import (
     interval_of,
     json_option,
     one_line,
-    progress_bar,
     write_csv,
 )
 from ._paths import InputPath, OutputPath
@@ -95,7 +101,7 @@ def command(
             note = "the labels may occur together, so each is decided by itself (--task per_label)"
             echo(f"Note: {note}", err=True)
     costs = read_costs(costs_file)
-    with notes(), progress_bar("decide"):  # notes: that the probabilities are badly calibrated
+    with warnings_as_notes():  # such as that the probabilities are badly calibrated
         plan = decide(loaded.distribution(), costs, task=task, y_true=loaded.y_true)
     ids = loaded.ids
     if ids is None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from ._input import Choice
-from ._output import echo, echo_json, json_option
+from ._output import echo
 from ._paths import OutputPath
 from ._votes import compare_votes, show_votes
-from .evaluate import detect, evaluate, show_detection, show_evaluation
+from .evaluate import detection_numbers, evaluation_numbers, show_detection, show_evaluation
 
 
 @click.command()
@@ -20,8 +20,7 @@ from .evaluate import detect, evaluate, show_detection, show_evaluation
 @click.option(
     "-o", "--output", default="report.html", type=OutputPath(), help="Page to write (.html)."
 )
-@json_option()
-def command(data: str, output: Path, as_json: bool) -> None:
+def command(data: str, output: Path) -> None:
     """Evaluate bundled predictions and write a report about them, in seconds.
 
     DATA is fashion, five networks on FashionMNIST and on images of other kinds, or ecg, ten
@@ -38,7 +37,6 @@ def command(data: str, output: Path, as_json: bool) -> None:
     from ..report import write_report
 
     _refuse_foreign_file(output)
-    votes = None
     others: dict[str, Predictions] = {}
     if data == "fashion":
         fashion = load_fashion_ensemble()
@@ -55,18 +53,12 @@ def command(data: str, output: Path, as_json: bool) -> None:
     else:
         ecg = load_ecg_ensemble()
         cases = Predictions(q=ecg.ensemble, y_true=ecg.y_true)
-        votes = compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers)
         write_report(output, cases, title="ECG")
-    result = evaluate(cases, "log")
-    detection = {name: detect(cases, other, "log") for name, other in others.items()}
-    if as_json:
-        echo_json({**result, "ood": detection, "votes": votes, "output": str(output)})
-        return
-    show_evaluation(result, cases)
-    for name, found in detection.items():
-        show_detection(found, name)
-    if votes is not None:
-        show_votes(votes)
+    show_evaluation(evaluation_numbers(cases, "log"), cases)
+    for name, other in others.items():
+        show_detection(detection_numbers(cases, other, "log"), name)
+    if data == "ecg":
+        show_votes(compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers))
     echo(f"To explore single cases and costs, open {output.resolve().as_uri()} in a browser.")
 
 

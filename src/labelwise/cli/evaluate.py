@@ -62,10 +62,12 @@ def command(
     votes = find_votes(predictions, votes_file)
     result: dict[str, Any] = {}
     if loaded.y_true is not None:
-        result = evaluate(loaded, loss)
+        result = evaluation_numbers(loaded, loss)
         if ood is not None:
-            other = _read_other(predictions.other(ood), loaded, predictions.name, quiet=as_json)
-            result |= detect(loaded, other, loss)
+            other = _read_ood_predictions(
+                predictions.other(ood), loaded, predictions.name, quiet=as_json
+            )
+            result |= detection_numbers(loaded, other, loss)
     elif ood is not None or not votes:
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
@@ -84,7 +86,7 @@ def command(
 
 
 def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
-    """`evaluate` as tables and sentences."""
+    """`evaluation_numbers` as tables and sentences."""
     right = "share of labels right" if loaded.multilabel else "accuracy"
     echo_table(
         f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
@@ -104,7 +106,7 @@ def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
 
 
 def show_detection(result: dict[str, Any], ood: Path | str) -> None:
-    """`detect` as a table."""
+    """`detection_numbers` as a table."""
     instances = counted(result["out_of_distribution"], "instance")
     title = f"Out-of-distribution detection: {instances} of {ood}"
     if result["groups"] is not None:
@@ -123,7 +125,9 @@ def _check_instances(loaded: Predictions, name: str) -> None:
         raise ValueError(f"{name} must have at least one instance; it has none")
 
 
-def _read_other(given: Given, loaded: Predictions, name: str, *, quiet: bool) -> Predictions:
+def _read_ood_predictions(
+    given: Given, loaded: Predictions, name: str, *, quiet: bool
+) -> Predictions:
     """The out-of-distribution predictions, of the same classes and kind as those called
     ``name``.
     """
@@ -149,7 +153,7 @@ def _read_other(given: Given, loaded: Predictions, name: str, *, quiet: bool) ->
     return other
 
 
-def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
+def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     """All numbers of labeled predictions, as plain data; for labels that
     may occur together, accuracy is the share of labels that are right. One member has no epistemic
     uncertainty.
@@ -175,7 +179,7 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
 
     single = loaded.n_members == 1
     rejection = {}
-    for name, score in {**_scores(q, u), certainty: -confidence}.items():
+    for name, score in {**_scores_by_part(q, u), certainty: -confidence}.items():
         curve = rejection_curve(score, utility=right)
         numbers: dict[str, Any] = {
             "area": curve.area,
@@ -210,14 +214,17 @@ def evaluate(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     }
 
 
-def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
+def detection_numbers(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
     """How well each part tells ``other`` from ``loaded``, as plain data."""
     from ..decomposition import decompose
     from ..evaluation import detection_scores
     from ..evaluation.detection import as_numbers
 
     q, q_other = loaded.distribution(), other.distribution()
-    inside, outside = _scores(q, decompose(q, loss)), _scores(q_other, decompose(q_other, loss))
+    inside, outside = (
+        _scores_by_part(q, decompose(q, loss)),
+        _scores_by_part(q_other, decompose(q_other, loss)),
+    )
     groups: dict[str, Any] = {}
     n_groups = None
     if loaded.groups is not None and other.groups is not None:
@@ -233,7 +240,7 @@ def detect(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str,
     return {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
 
 
-def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
+def _scores_by_part(q: Distribution, u: Uncertainty) -> dict[str, Any]:
     """Total, aleatoric and epistemic uncertainty of each instance."""
     from ..evaluation import ranking_scores
 
@@ -243,17 +250,20 @@ def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
 
 def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
     """What the members disagree about, class by class, most disagreement first."""
-    own = by.ranked_means
+    columns = {
+        "epistemic_own": by.ranked_means.epistemic.value,
+        "epistemic_all": by.everywhere.epistemic.value,
+        "epistemic_share": by.ranked_means.epistemic_share.value,
+    }
     rows = []
     for name in by.ranking:
         k = by.class_names.index(name)
         row: dict[str, Any] = {"class": name, "instances": None}
         if by.counts is not None:
             row["instances"] = int(by.counts[k])
-        row["epistemic_own"] = row["epistemic_all"] = row["epistemic_share"] = None
-        if not single:
-            row["epistemic_own"] = float(own.epistemic.value[k])
-            row["epistemic_all"] = float(by.everywhere.epistemic.value[k])
-            row["epistemic_share"] = float(own.epistemic_share.value[k])
+        for key, values in columns.items():
+            row[key] = float(values[k])
+            if single:
+                row[key] = None  # one member has no epistemic uncertainty
         rows.append(row)
     return rows

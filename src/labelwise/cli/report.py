@@ -15,7 +15,7 @@ from ._input import (
     read_predictions,
     read_sets,
 )
-from ._output import echo, echo_data, echo_json, progress_bar
+from ._output import echo, echo_data, progress_bar
 from ._paths import InputPath, OutputPath, PredictionPath
 
 
@@ -57,7 +57,6 @@ from ._paths import InputPath, OutputPath, PredictionPath
 @click.option(
     "--instances", type=click.IntRange(1), default=10_000, help="Maximum number of cases to embed."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     predictions: Given,
     output: Path | None,
@@ -68,7 +67,6 @@ def command(
     sets_file: Path | None,
     title: str | None,
     instances: int,
-    as_json: bool,
 ) -> None:
     """Write an interactive report about PREDICTIONS: one HTML file that works offline.
 
@@ -90,7 +88,7 @@ def command(
     if ordinal and events_file is not None:
         raise ValueError("give --events or --ordinal, not both")
     output = output or predictions.beside("-report.html")
-    quiet = as_json or str(output) == "-"
+    quiet = str(output) == "-"
     loaded = read_predictions(predictions, quiet=quiet)
     events: Any = None
     if ordinal:
@@ -112,21 +110,10 @@ def command(
             "max_instances": instances,
             "progress": progress,
         }
-        if str(output) == "-":
+        if quiet:
             echo_data(build_report(loaded, **options).html)
             return
         report = write_report(output, loaded, **options)
     size = output.stat().st_size
-    if as_json:
-        echo_json(
-            {
-                "output": str(output),
-                "bytes": size,
-                "instances": report.data["n"],
-                "shown": report.n_shown,
-                "accuracy": report.data["accuracy"],
-            }
-        )
-        return
     echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them embedded), {size / 1e6:.1f} MB")
     echo(f"Open {output} in a browser.")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
-
 from .._errors import InputError, InputNote
 from .._validation.arrays import check_axis
 from .grid import flatten_instances
-from .on_disk import changed, stacked, transposed
+from .on_disk import stack_members, transpose_when_read
 from .predictions import Fields
 
 
@@ -36,9 +34,9 @@ def arrange_axes(
     if len(shape) == 2:
         if member_axis is not None:
             raise ValueError(f"`{kind}` of shape {shape} has no member axis: it is of one member")
-        values = transposed(values, (1 - classes, classes))
+        values = transpose_when_read(values, (1 - classes, classes))
         if kind not in ("alpha", "evidence"):
-            values = stacked([values])
+            values = stack_members([values])
         return found | {kind: values}
     if member_axis is not None:
         member = check_axis(member_axis, "member_axis", kind, len(shape))
@@ -54,7 +52,7 @@ def arrange_axes(
     instances = [axis for axis in range(len(shape)) if axis not in (member, classes)]
     axes = (member, *instances, classes)
     if axes != tuple(range(len(shape))):
-        found = found | {kind: transposed(values, axes)}
+        found = found | {kind: transpose_when_read(values, axes)}
     if len(shape) == 3:
         return found
     return flatten_instances(found, kind, sum(axis < classes for axis in instances))
@@ -76,28 +74,3 @@ def _check_order(kind: str, shape: tuple[int, ...], found: Fields) -> None:
         read = f"{shape[0]} members × {shape[1]} cases × {shape[2]} classes"
         note = InputNote(f"`{kind}` of shape {shape} is read as {read}", fix="file_members")
         warnings.warn(note, stacklevel=4)
-
-
-def two_classes(found: Fields, kind: str) -> None:
-    """Make (M, N, 1), the probability or logit of one class, two classes: whether it is that class;
-    warns of it.
-    """
-    if np.all(np.asarray(found[kind][:, :64]) == 1):  # there is only one class
-        return
-    names = found.get("class_names", ("0", "1"))
-    if len(names) == 1:
-        names = (f"not {names[0]}", names[0])
-    found["class_names"] = names
-    warnings.warn(
-        f"`{kind}` has one number for each case, which is taken for the second of two "
-        f"classes ({', '.join(map(repr, names))})",
-        stacklevel=3,
-    )
-
-    def with_first(block: np.ndarray) -> np.ndarray:
-        first = np.zeros_like(block)
-        if kind == "probs":
-            first = 1 - block
-        return np.concatenate([first, block], axis=-1)
-
-    found[kind] = changed(found[kind], with_first, found[kind].dtype, classes=2)

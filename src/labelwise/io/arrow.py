@@ -5,9 +5,8 @@ A table has a column of numbers for each class, or one column with a list of all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,63 +21,56 @@ from .table import Table
 _BYTES_AT_ONCE = 1 << 22  # decoded at a time, however large a row group is
 
 
-class _Parquet:
-    """A .parquet file: its columns one by one, and rows of some of them."""
+@dataclass(frozen=True)
+class _ArrowFile:
+    """An open file, and how to read columns of it."""
 
-    def __init__(self, path: Path) -> None:
+    schema: Any
+    rows: int
+    column: Callable[[str], Any]
+    """Read a whole column."""
+    batches: Callable[[Sequence[str], int], Iterator[Any]]
+    """Read some columns from the first row on, at most so many rows at a time."""
+
+
+def _open_arrow_file(path: Path) -> _ArrowFile:
+    if format_of(path) == ".parquet":
         pq = imported("pyarrow.parquet", ".parquet files need pyarrow", "dask")
         try:
-            self._file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+            file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
         except ValueError as error:
             raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
-        self.schema, self.rows = self._file.schema_arrow, self._file.metadata.num_rows
-
-    def column(self, name: str) -> Any:
-        return self._file.read(columns=[name], use_threads=False).column(0)
-
-    def batches(self, names: Sequence[str], row: int, size: int) -> Iterator[Any]:
-        """The rows from ``row`` on, at most ``size`` at a time."""
-        groups = list(range(self._file.num_row_groups))
-        while groups and row >= self._file.metadata.row_group(groups[0]).num_rows:
-            row -= self._file.metadata.row_group(groups.pop(0)).num_rows
-        for batch in self._file.iter_batches(size, groups, names, use_threads=False):
-            yield batch.slice(row)
-            row = max(row - len(batch), 0)
-
-
-class _Arrow:
-    """A file in Arrow's own format; what is not compressed in it is mapped."""
-
-    def __init__(self, path: Path) -> None:
-        pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
-        self._table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-        self.schema, self.rows = self._table.schema, len(self._table)
-
-    def column(self, name: str) -> Any:
-        return self._table.column(name)
-
-    def batches(self, names: Sequence[str], row: int, size: int) -> Iterator[Any]:
-        """The rows from ``row`` on, at most ``size`` at a time."""
-        yield from self._table.select(names).slice(row).to_batches(max_chunksize=size)
+        return _ArrowFile(
+            file.schema_arrow,
+            file.metadata.num_rows,
+            lambda name: file.read([name], use_threads=False).column(0),
+            lambda names, size: file.iter_batches(size, columns=names, use_threads=False),
+        )
+    pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
+    # what is not compressed is mapped
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    return _ArrowFile(
+        table.schema,
+        len(table),
+        table.column,
+        lambda names, size: iter(table.select(names).to_batches(max_chunksize=size)),
+    )
 
 
 def read_arrow(path: Path) -> Table:
     """The table in a file; its predictions are read when they are asked for."""
-    if format_of(path) == ".parquet":
-        file: _Parquet | _Arrow = _Parquet(path)
-    else:
-        file = _Arrow(path)
+    file = _open_arrow_file(path)
     names = list(file.schema.names)
     types = dict(zip(names, file.schema.types, strict=True))
-    numeric = {name for name in names if _number(types[name]) is not None}
+    numeric = {name for name in names if _float_type(types[name]) is not None}
 
     @reading(path)
     def read_column(name: str) -> np.ndarray:
-        return _small_column(name, file.column(name))
+        return _whole_column(name, file.column(name))
 
     def read_numbers(wanted: Sequence[str]) -> OnDisk:
-        dtype = np.result_type(*(_number(types[name]) for name in wanted))
-        return _Rows(file, wanted, len(wanted), dtype).on_disk(path)
+        dtype = np.result_type(*(_float_type(types[name]) for name in wanted))
+        return _rows_on_disk(path, file, wanted, len(wanted), dtype)
 
     table = Table(path.name, file.rows, tuple(names), numeric, read_column, read_numbers)
     for kind in KINDS:
@@ -88,90 +80,90 @@ def read_arrow(path: Path) -> Table:
             class_names = None
             if metadata.get(b"class_names"):
                 class_names = tuple(metadata[b"class_names"].decode().split("\n"))
-            listed = _read_lists(path, file, kind, metadata.get(b"members"))
+            listed = _lists_on_disk(path, file, kind, metadata.get(b"members"))
             return replace(
                 table, names=tuple(names), kind=kind, listed=listed, class_names=class_names
             )
     return table
 
 
-def _read_lists(path: Path, file: _Parquet | _Arrow, name: str, members: bytes | None) -> OnDisk:
-    """A column with all M · K numbers of a case as a list; ``members`` says what M is."""
-    kind = file.schema.field(name).type
-    dtype = _number(kind.value_type)
+def _lists_on_disk(path: Path, file: _ArrowFile, name: str, members: bytes | None) -> OnDisk:
+    """A column with the numbers of a case as a list: K of them, or M · K where ``members`` says
+    what M is.
+    """
+    list_type = file.schema.field(name).type
+    dtype = _float_type(list_type.value_type)
     if dtype is None:
-        raise TypeError(f"column `{name}` must hold floating-point numbers; got {kind}")
+        raise TypeError(f"column `{name}` must hold floating-point numbers; got {list_type}")
+    first = next(file.batches([name], 1), None)
     width = 0
-    for batch in islice(file.batches([name], 0, 1), 1):
-        width = len(batch.column(0).flatten())
-    rows = _Rows(file, [name], width, dtype)
+    if first is not None:
+        width = len(first.column(0).flatten())
+    lists = _rows_on_disk(path, file, [name], width, dtype)
     if members is None:
-        return rows.on_disk(path)
+        return lists
     if not members.isdigit() or int(members) < 1 or width % int(members):
         raise ValueError(
             f"the metadata of its schema must say how many `members` the {width} numbers of "
             f"`{name}` belong to"
         )
-    return rows.on_disk(path, int(members))
+    shape = int(members), file.rows, width // int(members)
+
+    def read_members(key: Key) -> np.ndarray:
+        by_case = lists[key[1]].reshape(-1, shape[0], shape[2])
+        return by_case.transpose(1, 0, 2)[key[0], :, key[2]]
+
+    return OnDisk(shape, dtype, read_members)
 
 
-class _Rows:
-    """The numbers of some columns, row by row. Reading on from where the last reading ended decodes
+def _rows_on_disk(
+    path: Path, file: _ArrowFile, names: Sequence[str], width: int, dtype: np.dtype[Any]
+) -> OnDisk:
+    """The numbers of some columns, (N, K). Reading on from where the last reading ended decodes
     nothing twice.
     """
+    size = max(1, _BYTES_AT_ONCE // max(width * dtype.itemsize, 1))
+    position = -1  # the row that comes next; unknown before the first reading and after an error
+    batches: Iterator[Any] = iter(())
+    rest = np.empty((0, width), dtype)  # of the last batch
 
-    def __init__(
-        self, file: _Parquet | _Arrow, names: Sequence[str], width: int, dtype: np.dtype[Any]
-    ) -> None:
-        self._file, self._names, self._width, self._dtype = file, names, width, dtype
-        self._row = -1
+    @reading(path)
+    def read_rows(key: Key) -> np.ndarray:
+        nonlocal position, batches, rest
+        start, stop = key[0].start, key[0].stop
+        row = position
+        if not 0 <= row <= start:
+            row, batches, rest = 0, file.batches(names, size), rest[:0]
+        position = -1
+        block = np.empty((stop - start, width), dtype)
+        while row < stop:
+            if not len(rest):
+                rest = _numbers_of_batch(names, next(batches), width, dtype)
+            part, rest = rest[: stop - row], rest[stop - row :]
+            wanted = part[max(start - row, 0) :]  # nothing of rows that are skipped
+            row += len(part)
+            end = max(row - start, 0)
+            block[end - len(wanted) : end] = wanted
+        position = row
+        return block[:, key[1]]
 
-    def on_disk(self, path: Path, members: int | None = None) -> OnDisk:
-        """An array (N, K), or (M, N, K) if each row has the numbers of all members."""
+    return OnDisk((file.rows, width), dtype, read_rows)
 
-        @reading(path)
-        def read(key: Key) -> np.ndarray:
-            block = self.read(key[-2].start, key[-2].stop)
-            if members is None:
-                return block[:, key[1]]
-            return block.reshape(-1, members, shape[2]).transpose(1, 0, 2)[key[0], :, key[2]]
 
-        shape: tuple[int, ...] = self._file.rows, self._width
-        if members is not None:
-            shape = members, self._file.rows, self._width // members
-        return OnDisk(shape, self._dtype, read)
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        block = np.empty((stop - start, self._width), self._dtype)
-        if start != self._row:
-            size = max(1, _BYTES_AT_ONCE // max(self._width * self._dtype.itemsize, 1))
-            self._batches = self._file.batches(self._names, start, size)
-            self._rest = block[:0]
-        self._row = -1  # until this reading has ended well
-        filled = 0
-        while filled < len(block):
-            if not len(self._rest):
-                self._rest = self._numbers(next(self._batches))
-            part = self._rest[: len(block) - filled]
-            block[filled : filled + len(part)] = part
-            self._rest, filled = self._rest[len(part) :], filled + len(part)
-        self._row = stop
-        return block
-
-    def _numbers(self, batch: Any) -> np.ndarray:
-        columns = []
-        for name, column in zip(self._names, batch.columns, strict=True):
-            _check_none_missing(name, column)
-            if _is_list(column.type):
-                if not np.all(column.value_lengths().to_numpy(zero_copy_only=False) == self._width):
-                    raise ValueError(
-                        f"column `{name}` must hold {self._width} numbers in every row, as the "
-                        "first"
-                    )
-                column = column.flatten()
-            columns.append(column.to_numpy(zero_copy_only=False))
-        numbers = np.stack(columns, axis=-1, dtype=self._dtype, casting="unsafe")
-        return numbers.reshape(-1, self._width)
+def _numbers_of_batch(
+    names: Sequence[str], batch: Any, width: int, dtype: np.dtype[Any]
+) -> np.ndarray:
+    columns = []
+    for name, column in zip(names, batch.columns, strict=True):
+        _check_none_missing(name, column)
+        if _is_list(column.type):
+            if np.any(np.from_dlpack(column.value_lengths()) != width):
+                raise ValueError(
+                    f"column `{name}` must hold {width} numbers in every row, as the first"
+                )
+            column = column.flatten()
+        columns.append(np.from_dlpack(column))  # to_numpy would import pandas, 45 MB
+    return np.stack(columns, axis=-1, dtype=dtype, casting="unsafe").reshape(-1, width)
 
 
 def _check_none_missing(name: str, column: Any) -> None:
@@ -181,9 +173,9 @@ def _check_none_missing(name: str, column: Any) -> None:
         )
 
 
-def _number(kind: Any) -> np.dtype[Any] | None:
-    """The type of a column of numbers. Whole ones are probabilities too: of a member that is
-    sure.
+def _float_type(kind: Any) -> np.dtype[Any] | None:
+    """The type in which a column of numbers is read. Whole ones are probabilities too: of a member
+    that is sure.
     """
     import pyarrow as pa
 
@@ -201,13 +193,13 @@ def _is_list(kind: Any) -> bool:
     return isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
 
 
-def _small_column(name: str, column: Any) -> np.ndarray:
-    """The whole of a column of ids, labels or groups."""
+def _whole_column(name: str, column: Any) -> np.ndarray:
+    """All of a column of ids, labels or groups."""
     import pyarrow as pa
 
     _check_none_missing(name, column)
-    if _number(column.type) is not None:
-        return np.asarray(column.to_numpy())
+    if _float_type(column.type) is not None:
+        return np.from_dlpack(column.combine_chunks())
     is_text = str(column.type) in ("string", "large_string", "string_view")
     if not is_text and not pa.types.is_dictionary(column.type):
         raise TypeError(f"column `{name}` must hold texts or whole numbers; got {column.type}")

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._errors import InputError, listed
-from .._frames import names_by_position
 from .._validation.labels import integer_names
-from .on_disk import changed
+from .on_disk import change_when_read
 from .predictions import Fields
-
-
-def as_class_names(names: Any) -> tuple[str, ...]:
-    """Class names in their order: a sequence, or a dictionary such as ``id2label`` of Hugging Face,
-    or its inverse.
-
-    >>> as_class_names({"1": "dog", "0": "cat"})
-    ('cat', 'dog')
-    """
-    if not isinstance(names, Mapping):
-        return tuple(map(str, names))
-    in_order = names_by_position(names)
-    if in_order is None:
-        raise InputError(
-            "`class_names` as a dictionary must give a name to each position 0 … "
-            f"{len(names) - 1}; got {str(names)[:100]}"
-        )
-    return in_order
 
 
 def match_class_names(
@@ -38,9 +18,6 @@ def match_class_names(
     """Put the classes of a file, and its labels, in the order of the names that the user gave."""
     there = found["class_names"]
     if there == wanted:
-        return
-    if len(there) == 1 and len(wanted) == 2 and there[0] == wanted[1]:
-        found["class_names"] = wanted  # the file has the probability of the second of two classes
         return
     if sorted(there) != sorted(wanted):
         unknown = [name for name in wanted if name not in there] or wanted
@@ -60,7 +37,7 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
     there = list(found["class_names"])
     order = [there.index(name) for name in wanted]
     found["class_names"] = tuple(wanted)
-    found[kind] = changed(found[kind], lambda block: block[..., order], found[kind].dtype)
+    found[kind] = change_when_read(found[kind], lambda block: block[..., order], found[kind].dtype)
     if "y_true" not in found:
         return
     y = np.asarray(found["y_true"])
@@ -75,7 +52,9 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
 
 def say_positions(what: str, names: Sequence[str], notes: list[str]) -> None:
     """Note what the positions of classes or labels mean: 0, 1, 2 = cat, dog, fox."""
-    positions = [str(k) for k in range(len(names))]
+    shown = list(names[:8])
+    positions = list(map(str, range(len(shown))))
     if len(names) > 8:
-        names, positions = [*names[:8], "…"], [*positions[:8], "…"]
-    notes.append(f"{what} {', '.join(positions)} = {', '.join(names)}")
+        shown.append("…")
+        positions.append("…")
+    notes.append(f"{what} {', '.join(positions)} = {', '.join(shown)}")

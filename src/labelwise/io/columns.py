@@ -103,11 +103,10 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
     called like something else, or only without one that is taken for a class.
     """
     sums = np.sum(table.numbers(classes)[:_SAMPLE], axis=-1)
-    if len(sums) < 2 or _are_one(sums):
+    if len(sums) < 2 or _sum_to_one(sums):
         return
     for name in numbers:
-        # beside the probability of one class, a confidence may be that of the other
-        if word_of(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
+        if word_of(name) in CERTAIN:
             continue
         try:
             column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]
@@ -117,7 +116,7 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
             where, changed_sums = "without", sums - column
         else:
             where, changed_sums = "with", sums + column
-        if _are_one(changed_sums):
+        if _sum_to_one(changed_sums):
             names = [other for other in numbers if (other in classes) != (other == name)]
             raise InputError(
                 f"rows sum to 1 only {where} column {name!r}, so that its name misleads",
@@ -127,7 +126,7 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
             )
 
 
-def _are_one(sums: np.ndarray) -> bool:
+def _sum_to_one(sums: np.ndarray) -> bool:
     return np.allclose(sums, 1, rtol=0, atol=0.02)
 
 

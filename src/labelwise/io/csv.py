@@ -37,7 +37,7 @@ def read_csv(path: Path) -> Table:
         names = next(rows, None)
         if names is None:
             raise ValueError(f"{path.name} is empty: it has no header")
-        checked = _checked_rows(path.name, rows, len(names), delimiter)
+        checked = _check_row_widths(path.name, rows, len(names), delimiter)
         first = list(islice(checked, _ROWS_AT_ONCE))
         _check_header(path.name, names, first)
         return table_of_texts(path.name, names, chain(first, checked))
@@ -45,7 +45,7 @@ def read_csv(path: Path) -> Table:
 
 def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """The table of rows that have a text for each column; ``file`` is its name for messages."""
-    in_order = [_Column(name) for name in names]
+    in_order = [_TextColumn(name) for name in names]
     n, rows = 0, iter(rows)
     while chunk := list(islice(rows, _ROWS_AT_ONCE)):
         n += len(chunk)
@@ -59,6 +59,8 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
         texts = columns[name].texts
         if texts is None:
             return read_numbers([name])[:, 0]
+        if "" in texts:
+            raise ValueError(f"{file}: row {texts.index('') + 1} has no value in column {name!r}")
         longest = max(map(len, texts))
         if 4 * longest * n > _MAX_TEXT_BYTES:
             raise ValueError(
@@ -81,7 +83,7 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
     return Table(file, n, tuple(names), numeric, read_column, read_numbers)
 
 
-class _Column:
+class _TextColumn:
     """The cells of a column, as numbers and as text."""
 
     def __init__(self, name: str) -> None:
@@ -94,10 +96,7 @@ class _Column:
         """The first cell that is no number: its row, and what it holds."""
 
     def extend(self, cells: Sequence[str]) -> None:
-        try:
-            numbers = np.array(cells, np.float64)
-        except ValueError:  # decimal commas, missing values, or text
-            numbers = np.array([_number(text) for text in cells])
+        numbers = np.array([_number_in_cell(text) for text in cells])
         for i in np.flatnonzero(np.isnan(numbers)).tolist():
             self.first_text = self.first_text or (self.rows + i, cells[i])
             self.n_numbers -= 1
@@ -113,7 +112,7 @@ class _Column:
 
 def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:
     """Refuse a first row that may be a case: numbers are names only if they are whole."""
-    numbers = [name for name in names if not isnan(_number(name))]
+    numbers = [name for name in names if not isnan(_number_in_cell(name))]
     whole = [name for name in numbers if name.strip().isdigit()]
     ambiguous = len(whole) < len(numbers)  # 0.5, or 1.0
     positions = list(range(len(names)))
@@ -127,7 +126,7 @@ def _check_header(file: str, names: list[str], following: list[list[str]]) -> No
         )
 
 
-def _checked_rows(
+def _check_row_widths(
     file: str, rows: Iterable[list[str]], width: int, delimiter: str
 ) -> Iterator[list[str]]:
     """The rows, if all have as many cells as the header and no cell holds other rows."""
@@ -146,7 +145,7 @@ def _checked_rows(
         yield row
 
 
-def _number(text: str) -> float:
+def _number_in_cell(text: str) -> float:
     """A number with a point or a comma; NaN for other text."""
     try:
         if "." not in text:
@@ -157,22 +156,22 @@ def _number(text: str) -> float:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The text of a CSV file, its cells made harmless by `cell`."""
+    """The text of a CSV file, its cells made harmless by `harmless_cell`."""
     text = io.StringIO()
     writer = csv.writer(text)
     for row in chain([columns], rows):
-        writer.writerow(map(cell, row))
+        writer.writerow(map(harmless_cell, row))
     # half of a surrogate pair has no place in a file
     return text.getvalue().encode("utf-8", "replace").decode("utf-8")
 
 
-def cell(value: Any) -> Any:
+def harmless_cell(value: Any) -> Any:
     """``value``, with an apostrophe before text that a spreadsheet would take for a formula.
     Numbers stay, also those written as text.
 
-    >>> cell("=HYPERLINK(A1)"), cell("-12"), cell(-0.5), cell("melanoma")
-    ("'=HYPERLINK(A1)", '-12', -0.5, 'melanoma')
+    >>> harmless_cell("=HYPERLINK(A1)"), harmless_cell("-12"), harmless_cell(-0.5)
+    ("'=HYPERLINK(A1)", '-12', -0.5)
     """
-    if isinstance(value, str) and value.startswith(_FORMULA) and isnan(_number(value)):
+    if isinstance(value, str) and value.startswith(_FORMULA) and isnan(_number_in_cell(value)):
         return "'" + value
     return value

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,14 @@ def find_files(
                 f"got {one.name or str(one)!r}"
             )
         if not one.exists():
-            raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
+            raise FileNotFoundError(f"there is no prediction file {str(one)!r}{similar_file(one)}")
     kinds = sorted(set(map(format_of, paths)))
     if len(kinds) > 1:
         raise ValueError(f"the members must be files of one format; got {', '.join(kinds)}")
     return paths
 
 
-def look_alike(path: Path) -> str:
+def similar_file(path: Path) -> str:
     """The end of a message about a missing file: the file that was probably meant."""
     try:
         there = sorted(os.listdir(path.parent))
@@ -90,23 +90,14 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
-    content: dict[str, Any] = _parsed(path, tomllib.loads)
-    return content
+    with reading(path):
+        return tomllib.loads(read_text(path))
 
 
 def read_json(path: str | Path) -> Any:
     """The content of a JSON file."""
-    return _parsed(path, json.loads)
-
-
-def _parsed(path: str | Path, parse: Callable[[str], Any]) -> Any:
-    text = read_text(path)
-    try:
-        return parse(text)
-    except RecursionError as error:
-        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    with reading(path):
+        return json.loads(read_text(path))
 
 
 def file_name(path: str | os.PathLike[str]) -> str:
@@ -115,10 +106,7 @@ def file_name(path: str | os.PathLike[str]) -> str:
     >>> file_name("predictions/model1.csv"), file_name(".")
     ('model1.csv', 'the current folder')
     """
-    path = Path(path)
-    if path.is_absolute():
-        return path.name or str(path)
-    return path.name or "the current folder"
+    return Path(path).name or "the current folder"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .on_disk import flattened
+from .on_disk import flatten_when_read
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
     shape = tuple(found[kind].shape)
     instances = shape[1:-1]
     flat = dict(found)
-    flat[kind] = flattened(found[kind])
+    flat[kind] = flatten_when_read(found[kind])
     flat["grid"] = Grid(instances, label_axis, flat.pop("ids", None))
     flat.pop("images", None)
     if "y_true" in found:

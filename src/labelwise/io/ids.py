@@ -29,7 +29,7 @@ def find_ids(
         for i, names in enumerate(candidates):
             # text that nothing calls an id differs because it is none
             chosen[i] = next(filter(_is_called_like_an_id, names), None)
-    called = [quoted(name) for name in dict.fromkeys(chosen) if name is not None]
+    called = [column_in_words(name) for name in dict.fromkeys(chosen) if name is not None]
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
     elif len(tables) > 1:
@@ -47,10 +47,10 @@ def id_columns(table: Table, columns: Columns) -> list[str]:
     return sorted(names, key=lambda name: (not _is_id(name), not _is_called_like_an_id(name)))
 
 
-def quoted(name: str) -> str:
+def column_in_words(name: str) -> str:
     """What to call a column in a message.
 
-    >>> quoted("case"), quoted("")
+    >>> column_in_words("case"), column_in_words("")
     ('`case`', 'the column without a name')
     """
     if name.strip():

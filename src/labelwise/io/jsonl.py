@@ -23,15 +23,15 @@ def read_jsonl(path: Path) -> Table:
     numbers, or as M lists of K for M members. It may have `id`, `y_true` or `label`, `group` and
     `model`.
     """
-    rows = list(_lines(path))
+    rows = list(_json_objects(path))
     for kind in KINDS:
         if rows and kind in rows[0]:
-            listed = _from_lists(path, kind, [row.pop(kind, None) for row in rows])
-            return replace(_table(path, rows), kind=kind, listed=listed)
-    return _table(path, rows)
+            listed = _stack_lists(path, kind, [row.pop(kind, None) for row in rows])
+            return replace(_table_of_objects(path, rows), kind=kind, listed=listed)
+    return _table_of_objects(path, rows)
 
 
-def _table(path: Path, rows: Sequence[dict[str, Any]]) -> Table:
+def _table_of_objects(path: Path, rows: Sequence[dict[str, Any]]) -> Table:
     """The values of each line as texts; ``null`` is a missing one, like what is not there."""
     names = tuple(dict.fromkeys(chain.from_iterable(rows)))  # the first may lack a class
     texts = []
@@ -41,7 +41,7 @@ def _table(path: Path, rows: Sequence[dict[str, Any]]) -> Table:
     return table_of_texts(path.name, names, texts)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _json_objects(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -57,18 +57,18 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _from_lists(path: Path, kind: str, lists: Sequence[Any]) -> np.ndarray:
+def _stack_lists(path: Path, kind: str, lists: Sequence[Any]) -> np.ndarray:
     """(N, K), or (M, N, K) of lists of lists; every line must have the shape of the first."""
     values: list[np.ndarray] = []
     for i, one in enumerate(lists):
         try:
             values.append(np.asarray(one, dtype=float))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise _odd_line(path, i, f"`{kind}` must be a list of numbers", one) from error
-        if values[i].shape != values[0].shape or values[i].ndim not in (1, 2) or not values[i].size:
-            raise _odd_line(path, i, f"`{kind}` must have a number for each class", one)
+            fits = values[i].ndim in (1, 2) and values[i].shape == values[0].shape
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits or not values[i].size:
+            raise ValueError(
+                f"{path.name}: line {i + 1}: `{kind}` must be a list with a number for each "
+                f"class; got {str(one)[:50]!r}"
+            )
     return np.stack(values, axis=values[0].ndim - 1)
-
-
-def _odd_line(path: Path, i: int, rule: str, value: Any) -> ValueError:
-    return ValueError(f"{path.name}: line {i + 1}: {rule}; got {str(value)[:50]!r}")

@@ -16,10 +16,10 @@ from .._errors import InputError, listed
 from .._frames import columns_by_class, row_labels
 from .._validation.labels import plain_labels
 from .columns import Columns
-from .ids import id_columns, is_row_number, quoted, refuse_repeated_ids
-from .members import same_order
+from .ids import column_in_words, id_columns, is_row_number, refuse_repeated_ids
+from .members import order_by_ids
 from .predictions import Fields, kind_of
-from .table import Table, typed
+from .table import Table, labels_of_texts
 
 _SAMPLE = 64  # instances that show whether classes exclude each other
 
@@ -62,11 +62,11 @@ def labels_of_table(table: Table, found: Fields) -> Labels:
         values = np.asarray(table.numbers(called)[:])
     else:
         called = called or [_only_label(table)]
-        values = typed(table.column(called[0]))
+        values = labels_of_texts(table.column(called[0]))
     columns = Columns("probs", called, None)
     ids = id_columns(table, columns)
     if "ids" in found:  # of several that may be, one with the ids of the predictions
-        wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
+        wanted = np.unique(np.asarray(found["ids"]).astype(str))
         ids.sort(key=lambda name: not np.array_equal(np.unique(table.text(name)), wanted))
     if not ids:
         refuse_repeated_ids(table, columns)
@@ -109,14 +109,13 @@ def match_labels(
     there = np.asarray(labels.ids).astype(str)
     if "ids" not in found:
         raise InputError(
-            f"{file} has ids ({quoted(labels.id_name)}: {str(there[0])!r}, …), and the predictions "
-            "have none, so that they cannot "
-            "be matched. Add the ids to the predictions; if the rows are in the same order, leave "
-            "them out of the labels"
+            f"{file} has ids ({column_in_words(labels.id_name)}: {str(there[0])!r}, …), and the "
+            "predictions have none, so that they cannot be matched. Add the ids to the "
+            "predictions; if the rows are in the same order, leave them out of the labels"
         )
-    notes.append(f"labels matched by {quoted(labels.id_name)}")
-    wanted = np.asarray(found["ids"][:]).astype(str)
-    return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
+    notes.append(f"labels matched by {column_in_words(labels.id_name)}")
+    wanted = np.asarray(found["ids"]).astype(str)
+    return np.asarray(labels.values[order_by_ids("the predictions", wanted, file, there)])
 
 
 def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:

@@ -18,12 +18,13 @@ import numpy as np
 
 from .._arrays import ClassNames
 from .._errors import did_you_mean
-from .._validation.labels import integer_names
-from .arrange import arrange_axes, two_classes
+from .._validation.arrays import check_classes
+from .._validation.labels import check_names, integer_names
+from .arrange import arrange_axes
 from .arrow import read_arrow
-from .class_names import as_class_names, match_class_names, say_positions
+from .class_names import match_class_names, say_positions
 from .csv import read_csv
-from .files import check_regular, find_files, format_of, look_alike, reading
+from .files import check_regular, find_files, format_of, reading, similar_file
 from .jsonl import read_jsonl
 from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
 from .members import combine_files
@@ -33,7 +34,7 @@ from .predictions import KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
 from .table import Table
 from .tables import read_tables
-from .units import normalized, unrounded
+from .units import divide_out_rounding, normalize_probabilities
 from .zarr import read_zarr
 
 READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
@@ -49,7 +50,7 @@ READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
     ".jsonl": read_jsonl,
 }
 FORMATS = tuple(READERS)
-_READ_WHOLE = ("y_true", "groups", "weights", "class_names")
+_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names")
 _ELSEWHERE = ("votes", "annotators")
 """Keys that other functions read from the same file."""
 
@@ -109,20 +110,20 @@ def load_predictions(
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for i, text in enumerate(["id,cat,dog\\na,0.9,0.1\\nb,0.4,0.6\\n", "id,cat,dog\\nb,0.2,0.8\\na,0.7,0.3\\n"]):
-    ...         _ = pathlib.Path(folder, f"model{i}.csv").write_text(text)
+    ...     for i, rows in enumerate(["a,0.9,0.1\\nb,0.4,0.6", "b,0.2,0.8\\na,0.7,0.3"]):
+    ...         _ = pathlib.Path(folder, f"model{i}.csv").write_text(f"id,cat,dog\\n{rows}")
     ...     p = lw.load_predictions(folder)
     >>> p.shape, p.class_names, p.distribution().mean()[:, 0]
     ((2, 2, 2), ('cat', 'dog'), array([0.8, 0.3]))
     >>> p.notes
     ('rows matched by `id`',)
-    """  # noqa: E501
+    """
     files = find_files(path, FORMATS)
     given = None
     if class_names is not None:
-        given = as_class_names(class_names)
+        given = check_names(class_names, len(class_names))
     notes: list[str] = []
-    parts: list[Any] = [_open(file) for file in files]
+    parts: list[Any] = [_open_prediction_file(file) for file in files]
     is_table = isinstance(parts[0], Table)
     named = files[0]
     if len(files) > 1:
@@ -145,14 +146,14 @@ def load_predictions(
         found.pop("reordered", None)
         members_first = is_table or len(files) > 1 or bool(multilabel)
         found = arrange_axes(found, kind, member_axis, class_axis, members_first=members_first)
+        if found[kind].shape[-1] == 1 and not multilabel:
+            check_classes(found[kind], kind)
         if given is not None:
             match_class_names(found, kind, given, named.name, notes)
         if normalize:
-            found[kind] = normalized(found[kind], kind)
+            found[kind] = normalize_probabilities(found[kind], kind)
         elif kind == "probs" and is_table and not multilabel:
-            found[kind] = unrounded(found[kind], notes)
-        if found[kind].shape[-1] == 1 and kind in ("probs", "logits") and not multilabel:
-            two_classes(found, kind)
+            found[kind] = divide_out_rounding(found[kind], notes)
         if "y_true" in found:
             y = found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
             if multilabel is None and y.ndim == 2:
@@ -173,7 +174,7 @@ def readable_files(path: str | os.PathLike[str]) -> list[Path]:
     return [file for file in path.iterdir() if format_of(file) in FORMATS]
 
 
-def _open(file: Path) -> Table | Fields:
+def _open_prediction_file(file: Path) -> Table | Fields:
     """A table, or the fields of predictions in a file of arrays; large ones stay there."""
     with reading(file):
         check_regular(file)
@@ -183,7 +184,7 @@ def _open(file: Path) -> Table | Fields:
         if isinstance(content, Table):
             return content
         fields = {}
-        for name, key in _choose(file.name, list(content)).items():
+        for name, key in _choose_arrays(file.name, list(content)).items():
             fields[key] = array = content[name]
             if isinstance(array, OnDisk) and key in _READ_WHOLE:
                 fields[key] = array[:]
@@ -197,7 +198,7 @@ def _open(file: Path) -> Table | Fields:
         return fields
 
 
-def _choose(file: str, names: list[str]) -> dict[str, str]:
+def _choose_arrays(file: str, names: list[str]) -> dict[str, str]:
     """Which of the arrays in a file are read, and as what; warns of what is not, and of the only
     array there if it has no known name.
     """
@@ -223,7 +224,7 @@ def _matched_labels(labels: Any, found: Fields, first: str, notes: list[str]) ->
         return match_labels(labels_of_array(labels, found), found, "`labels`", first, notes)
     path = Path(labels)
     if not path.exists():
-        raise FileNotFoundError(f"there is no file of labels {str(path)!r}{look_alike(path)}")
+        raise FileNotFoundError(f"there is no file of labels {str(path)!r}{similar_file(path)}")
     if format_of(path) not in FORMATS:
         raise ValueError(f"labels are read from {', '.join(FORMATS)}; got {path.name!r}")
     with reading(path):

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from .._errors import InputError
+from .._frames import repeated
 from .class_names import reorder_classes
-from .on_disk import stacked
+from .on_disk import stack_members
 from .predictions import Fields, kind_of
 
 _PER_CASE = ("y_true", "groups", "images")
@@ -33,7 +34,7 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
         part.pop("factors", None)  # what distinguishes members of one file says nothing of all
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
-    whole = combine([file.name for file in files], parts)
+    whole = combine_members([file.name for file in files], parts)
     whole["member_names"] = tuple(members)
     if "ids" not in whole:
         notes.append("rows matched by number: the files have no ids")
@@ -42,14 +43,14 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     return whole
 
 
-def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
+def combine_members(names: Sequence[str], parts: list[Fields]) -> Fields:
     """The fields of one ensemble from those of its members, which messages call ``names``: cases
     aligned by ``ids``, classes by name.
     """
     first, kind = names[0], kind_of(parts[0])
     whole = dict(parts[0])
     if "ids" in whole:  # those of the others are the same, or compared with these
-        check_unique(first, _ids(whole))
+        check_unique_ids(first, _ids_as_text(whole))
     for name, part in zip(names, parts, strict=True):
         _check_member(name, part, first, whole, kind)
         if "class_names" in part:
@@ -62,7 +63,7 @@ def combine(names: Sequence[str], parts: list[Fields]) -> Fields:
                 whole[key] = part[key]
             elif key in part and key != "images":
                 _check_agreement(key, whole, name, part)
-    whole[kind] = stacked([part[kind] for part in parts])
+    whole[kind] = stack_members([part[kind] for part in parts])
     return whole
 
 
@@ -94,17 +95,16 @@ def _check_member(name: str, part: Fields, first: str, whole: Fields, kind: str)
         raise ValueError(f"{name}: `weights` of members must be in one file with all of them")
 
 
-def _ids(part: Fields) -> np.ndarray:
+def _ids_as_text(part: Fields) -> np.ndarray:
     return np.asarray(part["ids"]).astype(str)
 
 
-def check_unique(owner: str, ids: np.ndarray) -> None:
+def check_unique_ids(owner: str, ids: np.ndarray) -> None:
     """Refuse an id that is there more than once."""
-    values, counts = np.unique(ids, return_counts=True)
-    twice = values[counts > 1]
-    if twice.size:
+    twice = repeated(ids.tolist())
+    if twice is not None:
         raise InputError(
-            f"{owner} has the id {str(twice[0])!r} more than once; cases cannot be aligned by it"
+            f"{owner} has the id {twice!r} more than once; cases cannot be aligned by it"
         )
 
 
@@ -125,8 +125,8 @@ def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) 
     """The cases of ``part`` in the order of the first file's ``ids``; then there must be as
     many.
     """
-    if "ids" in whole and not np.array_equal(_ids(whole), _ids(part)):
-        order = same_order(first, _ids(whole), name, _ids(part))
+    if "ids" in whole and not np.array_equal(_ids_as_text(whole), _ids_as_text(part)):
+        order = order_by_ids(first, _ids_as_text(whole), name, _ids_as_text(part))
         part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
         for key in _PER_CASE:
             if key in part:
@@ -140,12 +140,12 @@ def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) 
         )
 
 
-def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
+def order_by_ids(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
     """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one
     side is named.
     """
-    check_unique(name, wanted)
-    check_unique(file, there)
+    check_unique_ids(name, wanted)
+    check_unique_ids(file, there)
     for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
         missing = ids[~np.isin(ids, others)]
         if missing.size:

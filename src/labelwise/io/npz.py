@@ -5,13 +5,11 @@ from __future__ import annotations
 import mmap
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-
-from .files import reading
 
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
 
@@ -40,11 +38,11 @@ class NpzArrays(Mapping[str, np.ndarray]):
     def __getitem__(self, key: str) -> np.ndarray:
         entry = self._entries[key]
         if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING:
-            return self._mapped(entry)
+            return self._map_entry(entry)
         with zipfile.ZipFile(self._path) as archive, archive.open(entry) as member:
-            return _native(np.lib.format.read_array(member, allow_pickle=False))
+            return _in_native_order(np.lib.format.read_array(member, allow_pickle=False))
 
-    def _mapped(self, entry: zipfile.ZipInfo) -> np.ndarray:
+    def _map_entry(self, entry: zipfile.ZipInfo) -> np.ndarray:
         """A read-only map of an entry that is stored as it is."""
         with self._path.open("rb") as file:
             file.seek(entry.header_offset + 26)
@@ -60,53 +58,25 @@ class NpzArrays(Mapping[str, np.ndarray]):
                 mapped = np.memmap(file, dtype, "r", file.tell(), shape[::-1]).T
             else:
                 mapped = np.memmap(file, dtype, "r", file.tell(), shape)
-            return _native(mapped)
-
-
-def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
-    """Those arrays of a file that are named in ``keys`` and are there."""
-    with reading(path):
-        arrays = NpzArrays(path)
-        return {key: arrays[key] for key in keys if key in arrays}
+            return _in_native_order(mapped)
 
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
-    array = _native(np.lib.format.open_memmap(path, mode="r"))
+    array = _in_native_order(np.lib.format.open_memmap(path, mode="r"))
     if array.nbytes >= _WORTH_MAPPING:
         return array
     return np.array(array)
 
 
-def _native(array: np.ndarray) -> np.ndarray:
+def _in_native_order(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def release(array: Any) -> None:
+def release_pages(array: Any) -> None:
     """Let go of the pages of a memory map that have been read or written: they are in the file."""
     mapped = getattr(array, "_mmap", None)
     if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
         return
     if getattr(array, "mode", "c") != "c":  # changes of a copy-on-write map are nowhere else
         mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def write_npy(file: IO[bytes], array: np.ndarray) -> None:
-    """One array in .npy format."""
-    np.lib.format.write_array(file, array, allow_pickle=False)
-
-
-def write_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """An archive of arrays, uncompressed, data on multiples of 64 bytes; the same arrays give the
-    same bytes.
-    """
-    with zipfile.ZipFile(file, "w") as archive:
-        for key, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{key}.npy")  # of 1980, always
-            entry.external_attr = 0o644 << 16
-            # Header: 30 bytes, the name, 20 bytes of zip64 sizes, and a field of zeros that readers
-            # skip (as zipalign does it).
-            padding = -(file.tell() + 30 + len(entry.filename) + 20 + 4) % 64
-            entry.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
-            with archive.open(entry, "w", force_zip64=True) as member:
-                write_npy(member, array)

@@ -11,16 +11,16 @@ import numpy as np
 
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
-_NUMBERS_AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
 class OnDisk:
-    """An array in a file: indexing it with slices and numbers reads that part of it."""
+    """An array in a file: indexing it with slices, or with one position from 0, reads that part of
+    it.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    """Object for text of any length, which is returned with a fixed width."""
     read: Callable[[Key], np.ndarray]
 
     @property
@@ -31,103 +31,76 @@ class OnDisk:
         return np.asarray(self[:], dtype)
 
     def __getitem__(self, index: Any) -> np.ndarray:
+        if isinstance(index, int | np.integer):
+            only: np.ndarray = self[index : index + 1][0]
+            return only
         if not isinstance(index, tuple):
             index = (index,)
         key = [slice(0, n) for n in self.shape]
-        within: list[Any] = [slice(None)] * self.ndim  # what of the block that is read
         for axis, part in enumerate(index):
-            if not isinstance(part, slice):
-                i = range(self.shape[axis])[part]
-                part = slice(i, i + 1)
-                within[axis] = 0
             start, stop, step = part.indices(self.shape[axis])
             if step != 1:
                 raise IndexError("arrays on disk are read in steps of 1")
             key[axis] = slice(start, max(start, stop))
-        part_read: np.ndarray = self.read(tuple(key))[tuple(within)]
-        return part_read
+        return self.read(tuple(key))
 
 
-def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
-    """Some instances of an array: a slice of them, or positions in any order."""
-    before: tuple[Any, ...] = (slice(None),) * axis
-    if isinstance(rows, slice):
-        return x[(*before, rows)]
-    # Each block of the file that has some of the positions is read once.
-    step = max(1, _NUMBERS_AT_ONCE * x.shape[axis] // max(prod(x.shape), 1))
-    found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
-    for start in range(0, x.shape[axis], step):
-        places = np.flatnonzero((rows >= start) & (rows < start + step))
-        if places.size:
-            block = x[(*before, slice(start, start + step))]
-            found[(*before, places)] = block[(*before, rows[places] - start)]
-    if x.dtype.kind == "O":
-        return np.array(found.tolist(), str)
-    return found
-
-
-def transposed(values: Any, axes: Sequence[int]) -> Any:
+def transpose_when_read(values: Any, axes: Sequence[int]) -> Any:
     """``values`` with axes in another order, read when they are asked for."""
     if isinstance(values, np.ndarray):  # a map stays a map
         return values.transpose(axes)
 
-    def read(key: Key) -> np.ndarray:
+    def read_transposed(key: Key) -> np.ndarray:
         inner = tuple(key[i] for i in np.argsort(axes))
         return np.asarray(values[inner]).transpose(axes)
 
-    return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read)
+    return OnDisk(tuple(values.shape[axis] for axis in axes), values.dtype, read_transposed)
 
 
-def changed(
-    values: Any,
-    change: Callable[[np.ndarray], np.ndarray],
-    dtype: np.dtype[Any],
-    *,
-    classes: int | None = None,
+def change_when_read(
+    values: Any, change: Callable[[np.ndarray], np.ndarray], dtype: np.dtype[Any]
 ) -> Any:
-    """``values`` (..., K) with a ``change``, which is given all classes, perhaps to another number
-    of them; at once if they are in memory, else when they are read.
+    """``values`` (..., K) with a ``change``, which is given all classes; at once if they are in
+    memory, else when they are read.
     """
     if type(values) is np.ndarray:  # and not mapped
         return change(values)
 
-    def read(key: Key) -> np.ndarray:
+    def read_changed(key: Key) -> np.ndarray:
         return change(np.asarray(values[(*key[:-1], slice(None))]))[..., key[-1]]
 
-    *others, k = values.shape
-    return OnDisk((*others, k if classes is None else classes), dtype, read)
+    return OnDisk(values.shape, dtype, read_changed)
 
 
-def stacked(parts: Sequence[Any]) -> Any:
+def stack_members(parts: Sequence[Any]) -> Any:
     """Predictions (N, K) or (M, N, K) of several files as one array (M, N, K); in memory if they
     are.
     """
     rows, classes = parts[0].shape[-2:]
     dtype = np.result_type(*(part.dtype for part in parts))
 
-    def read(key: Key) -> np.ndarray:
+    def read_members(key: Key) -> np.ndarray:
         blocks = []
         for part in parts:
-            all_members = (slice(None),) * (len(part.shape) - 2)
-            block = np.asarray(part[(*all_members, *key[1:])])
-            if block.ndim == 2:
-                block = block[None]
-            blocks.append(block)
+            if len(part.shape) == 2:
+                blocks.append(np.asarray(part[key[1:]])[None])
+            else:
+                blocks.append(np.asarray(part[(slice(None), *key[1:])]))
         return np.concatenate(blocks, dtype=dtype)[key[0]]
 
     members = sum(prod(part.shape[:-2]) for part in parts)
-    whole = OnDisk((members, rows, classes), dtype, read)
+    whole = OnDisk((members, rows, classes), dtype, read_members)
     if all(type(part) is np.ndarray for part in parts):
         return whole[:]
     return whole
 
 
-def flattened(values: Any) -> OnDisk:
+def flatten_when_read(values: Any) -> OnDisk:
     """An array (M, N, ..., K) as (M, N · ..., K); whole cases are read."""
     members, cases, *pixels, classes = values.shape
     size = max(prod(pixels), 1)  # instances in a case
 
-    def read(key: Key) -> np.ndarray:
+    def read_flattened(key: Key) -> np.ndarray:
         member_range, rows, class_range = key
         first = rows.start // size
         last = max(first, -(-rows.stop // size))
@@ -135,4 +108,4 @@ def flattened(values: Any) -> OnDisk:
         flat = block.reshape(len(block), -1, classes)
         return flat[:, rows.start - first * size : rows.stop - first * size, class_range]
 
-    return OnDisk((members, cases * prod(pixels), classes), values.dtype, read)
+    return OnDisk((members, cases * prod(pixels), classes), values.dtype, read_flattened)

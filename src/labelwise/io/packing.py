@@ -7,18 +7,17 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
-from itertools import chain
 from math import fsum, prod
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from .._lazy import imported
 from .atomic import check_place, replacing, replacing_folder
-from .csv import cell
+from .csv import harmless_cell
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 CSV_ROWS = 1 << 14
@@ -59,11 +58,11 @@ class Blocks:
 
     def missing(self) -> list[int]:
         """The blocks that are still to be computed."""
-        return [i for i in range(len(self)) if not self._path(i).is_file()]
+        return [i for i in range(len(self)) if not self._block_path(i).is_file()]
 
     def write(self, i: int, results: dict[str, np.ndarray]) -> None:
         """Keep the results of block ``i``: (n, K) and (n,), of all instances in its rows."""
-        with replacing(self._path(i)) as file:
+        with replacing(self._block_path(i)) as file:
             for name in self.columns:
                 np.ascontiguousarray(results[name], self.dtype).tofile(file)
 
@@ -76,7 +75,7 @@ class Blocks:
             if other == name:
                 break
             offset += count * self.dtype.itemsize
-        values = np.fromfile(self._path(i), self.dtype, count, offset=offset)
+        values = np.fromfile(self._block_path(i), self.dtype, count, offset=offset)
         # a block has its labels last, as they were computed
         stored = sorted(axes, key="label".__eq__)
         values = values.reshape([sizes[axis] for axis in stored])
@@ -91,7 +90,7 @@ class Blocks:
         sums = [self.read(name, i).sum(dtype=np.float64) for i in range(len(self))]
         return fsum(sums) / max(prod(self.shape(name)), 1)
 
-    def _path(self, i: int) -> Path:
+    def _block_path(self, i: int) -> Path:
         return self.folder / str(i)
 
 
@@ -101,22 +100,21 @@ def check_target(target: Path) -> None:
         raise ValueError(
             f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}"
         )
-    needed = {".zarr": "zarr", ".parquet": "pyarrow"}.get(target.suffix)
-    if needed is not None and find_spec(needed) is None:
-        raise ImportError(
-            f"writing {target.suffix} needs {needed}; install it with: pip install "
-            '"labelwise[dask]", or write .npz or .csv'
-        )
-    check_place(target, folder=target.suffix == ".zarr")
+    to_folder = target.suffix == ".zarr"
+    if to_folder:
+        imported("zarr", "writing .zarr needs zarr", "dask")
+    elif target.suffix == ".parquet":
+        imported("pyarrow", "writing .parquet needs pyarrow", "dask")
+    check_place(target, folder=to_folder)
     is_group = (target / "zarr.json").is_file() or (target / ".zgroup").is_file()
-    if target.suffix == ".zarr" and target.exists() and not is_group:
+    if to_folder and target.exists() and not is_group:
         raise FileExistsError(
             f"{str(target)!r} is not a Zarr group and is not replaced; move it away, or choose "
             "another output"
         )
 
 
-def pack(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
+def pack_results(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
     """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``; the
     means of the columns that are sums over labels.
     """
@@ -135,7 +133,8 @@ def pack(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
 
 
 def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
-    def entry(name: str) -> IO[bytes]:  # its date is always the same: equal results, equal bytes
+    def npz_entry(name: str) -> IO[bytes]:
+        # its date is always the same: equal results, equal bytes
         return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
 
     with zipfile.ZipFile(file, "w") as archive:
@@ -145,13 +144,13 @@ def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
             if axes[0] == "label":  # of each label all blocks, then the next
                 parts = range(shape[0])
             header = {"descr": blocks.dtype.str, "fortran_order": False, "shape": shape}
-            with entry(name) as out:
+            with npz_entry(name) as out:
                 np.lib.format.write_array_header_1_0(out, header)
                 for part in parts:
                     for i in range(len(blocks)):
                         out.write(np.ascontiguousarray(blocks.read(name, i)[part]).data)
         for name, values in extra.items():
-            with entry(name) as out:
+            with npz_entry(name) as out:
                 np.lib.format.write_array(out, values, allow_pickle=False)
 
 
@@ -176,57 +175,55 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
         for i in range(len(blocks)):
             before = (slice(None),) * position
             array[(*before, blocks.span(i))] = blocks.read(name, i)
-    for name, values in extra.items():
-        dtype: Any = values.dtype
-        if dtype.kind == "U":  # text of a fixed width has no specification in version 3
-            dtype = str
-        coordinate, axis = "label", "label"
-        if name == "ids":
-            coordinate, axis = "ids", "instance"
-        array = group.create_array(
-            coordinate, shape=values.shape, dtype=dtype, dimension_names=(axis,)
-        )
-        array[:] = values
+    for name, coordinate, axis in (("class_names", "label", "label"), ("ids", "ids", "instance")):
+        if name in extra:
+            values = extra[name]
+            dtype: Any = values.dtype
+            if dtype.kind == "U":  # text of a fixed width has no specification in version 3
+                dtype = str
+            array = group.create_array(
+                coordinate, shape=values.shape, dtype=dtype, dimension_names=(axis,)
+            )
+            array[:] = values
 
 
-def _tables(blocks: Blocks, extra: Extra) -> Iterator[dict[str, np.ndarray]]:
-    """The blocks as columns, one for each class: ``log_total.melanoma``."""
-    for i in range(len(blocks)):
-        table = {}
-        if "ids" in extra:
-            table["ids"] = extra["ids"][blocks.span(i)]
-        for name, axes in blocks.columns.items():
-            values = blocks.read(name, i)
-            if "label" in axes:
-                for k, label in enumerate(extra["class_names"]):
-                    table[f"{name}.{label}"] = np.ascontiguousarray(values[:, k])
-            else:
-                table[name] = values
-        yield table
+def _table_of_block(blocks: Blocks, extra: Extra, i: int) -> dict[str, np.ndarray]:
+    """Block ``i`` as columns, one for each class: ``log_total.melanoma``."""
+    table = {}
+    if "ids" in extra:
+        table["ids"] = extra["ids"][blocks.span(i)]
+    for name, axes in blocks.columns.items():
+        values = blocks.read(name, i)
+        if "label" in axes:
+            for k, label in enumerate(extra["class_names"]):
+                table[f"{name}.{label}"] = np.ascontiguousarray(values[:, k])
+        else:
+            table[name] = values
+    return table
 
 
 def _write_parquet(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    tables = map(pa.table, _tables(blocks, extra))
-    first = next(tables)
     # Hardly any number comes twice: a dictionary of them takes most of the time and makes the file
     # larger.
-    with pq.ParquetWriter(file, first.schema, use_dictionary=["ids"]) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
+    schema = pa.table(_table_of_block(blocks, extra, 0)).schema
+    with pq.ParquetWriter(file, schema, use_dictionary=["ids"]) as writer:
+        for i in range(len(blocks)):
+            writer.write_table(pa.table(_table_of_block(blocks, extra, i)))
 
 
 def _write_csv(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
     # half of a surrogate pair has no place in a file
     text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
     writer = csv.writer(text)
-    for i, table in enumerate(_tables(blocks, extra)):
+    for i in range(len(blocks)):
+        table = _table_of_block(blocks, extra, i)
         if i == 0:
-            writer.writerow(map(cell, table))
+            writer.writerow(map(harmless_cell, table))
         for start in range(0, blocks.rows, CSV_ROWS):
             columns = [x[start : start + CSV_ROWS].tolist() for x in table.values()]
             for row in zip(*columns, strict=True):
-                writer.writerow(map(cell, row))
+                writer.writerow(map(harmless_cell, row))
     text.detach()

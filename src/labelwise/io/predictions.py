@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -18,8 +19,8 @@ from .._validation.labels import as_labels, check_names
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
 from .grid import Grid
-from .npz import release
-from .on_disk import OnDisk, take
+from .npz import release_pages
+from .on_disk import OnDisk
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
@@ -184,7 +185,7 @@ class Predictions:
         for start in range(0, len(y), _LABELS_AT_ONCE):  # of mapped files little is held at once
             part = y[start : start + _LABELS_AT_ONCE]
             as_labels(part, "y_true", self.names, part.shape)
-        release(y)
+        release_pages(y)
 
     @cached_property
     def kind(self) -> str:
@@ -192,14 +193,14 @@ class Predictions:
         return next(kind for kind in (*KINDS, "q") if getattr(self, kind) is not None)
 
     @property
-    def _values(self) -> Any:
+    def _stored_numbers(self) -> Any:
         return getattr(self, self.kind)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """(M, N, K), or (N, K) without members."""
         if self.q is None:
-            return tuple(self._values.shape)
+            return tuple(self._stored_numbers.shape)
         if self.q.n_members is None:
             return len(self.q), self.q.n_classes
         return self.q.n_members, len(self.q), self.q.n_classes
@@ -207,7 +208,7 @@ class Predictions:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the stored numbers."""
-        return np.dtype(float if self.q is not None else self._values.dtype)
+        return np.dtype(float if self.q is not None else self._stored_numbers.dtype)
 
     def __len__(self) -> int:
         return self.shape[-2]
@@ -262,45 +263,41 @@ class Predictions:
             )
 
     def __getitem__(self, index: Any) -> Predictions:
-        return self._part(_rows(index, len(self)), _PER_INSTANCE)
+        return self._select_instances(_rows_of_index(index, len(self)), _PER_INSTANCE)
 
     def read(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory: predictions, weights and
         labels.
         """
-        part = self._part(slice(start, stop), ("y_true",))
+        part = self._select_instances(slice(start, stop), ("y_true",))
         for key, x in vars(part).items():
             if isinstance(x, np.memmap):  # else it is in memory already
                 vars(part)[key] = np.array(x)
-                release(getattr(self, key))
+                release_pages(getattr(self, key))
         return part
 
-    def _part(self, rows: Any, keys: Sequence[str]) -> Predictions:
+    def _select_instances(self, rows: Any, keys: Sequence[str]) -> Predictions:
         """Some instances, with ``keys`` of what is known about each; not validated again."""
-        part = object.__new__(Predictions)
+        part = copy(self)
         known = vars(part)
-        for one in fields(self):
-            if one.name not in (*_PER_INSTANCE, "grid"):  # these are None where nothing sets them
-                known[one.name] = getattr(self, one.name)
-        axes = dict.fromkeys(keys, 0)
-        if self.q is None:
-            axes[self.kind] = len(self.shape) - 2
-        else:
+        known |= dict.fromkeys((*_PER_INSTANCE, "grid"))
+        known.pop("shape", None)  # as it was computed for all instances
+        known.pop("true_class", None)
+        if self.q is not None:
             known["q"] = self.q[rows]
+        else:
+            known[self.kind] = _take_instances(self._stored_numbers, rows, len(self.shape) - 2)
         if self.weights is not None and self.weights.ndim == 2:
-            axes["weights"] = 1
-        for key, axis in axes.items():
+            known["weights"] = self.weights[:, rows]
+        for key in keys:
             x = getattr(self, key)
-            if isinstance(x, OnDisk):
-                known[key] = take(x, rows, axis)
-            elif x is not None:
-                before = (slice(None),) * axis
-                known[key] = x[(*before, rows)]
+            if x is not None:
+                known[key] = _take_instances(x, rows, 0)
         return part
 
-    def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
-        """All instances, in blocks of at most so many ``numbers``, each with its place."""
-        step = max(1, (numbers or BLOCK) * len(self) // max(prod(self.shape), 1))
+    def blocks(self) -> Iterator[tuple[slice, Predictions]]:
+        """All instances, in blocks of at most `BLOCK` numbers, each with its place."""
+        step = max(1, BLOCK * len(self) // max(prod(self.shape), 1))
         for start in range(0, len(self), step):
             stop = min(start + step, len(self))
             yield slice(start, stop), self.read(start, stop)
@@ -309,7 +306,7 @@ class Predictions:
         """The second-order distribution of each instance; its values are checked."""
         if self.q is not None:
             return self.q
-        values = self._values[:]
+        values = self._stored_numbers[:]
         names = self.class_names
         if self.kind == "evidence":
             lowest = float(values.min(initial=0.0))
@@ -332,7 +329,7 @@ class Predictions:
         return of_members(values, **options)
 
 
-def _rows(index: Any, n: int) -> Any:
+def _rows_of_index(index: Any, n: int) -> Any:
     """A slice in steps of 1, or positions."""
     if isinstance(index, slice) and index.step in (None, 1):
         return slice(*index.indices(n)[:2])
@@ -344,3 +341,20 @@ def _rows(index: Any, n: int) -> Any:
     if rows.ndim != 1:
         raise IndexError(f"predictions are indexed with a slice, a mask or positions; got {index}")
     return rows
+
+
+def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
+    """Some instances of an array: a slice of them, or positions in any order."""
+    before: tuple[Any, ...] = (slice(None),) * axis
+    if isinstance(rows, slice) or not isinstance(x, OnDisk):
+        part: np.ndarray = x[(*before, rows)]
+        return part
+    # Each block of the file that has some of the positions is read once.
+    step = max(1, BLOCK * x.shape[axis] // max(prod(x.shape), 1))
+    found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
+    for start in range(0, x.shape[axis], step):
+        places = np.flatnonzero((rows >= start) & (rows < start + step))
+        if places.size:
+            block = x[(*before, slice(start, start + step))]
+            found[(*before, places)] = block[(*before, rows[places] - start)]
+    return found

@@ -7,22 +7,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from glob import escape
 from math import prod
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from .._errors import InputError
-from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
 from .atomic import final_place, remove_at_once
@@ -30,20 +26,17 @@ from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
 from .overwriting import refuse_overwriting
-from .packing import Blocks, check_target, pack
+from .packing import Blocks, check_target, pack_results
 from .predictions import Predictions
 
-CONNECT_SECONDS = 6
-"""How long to wait for a Dask scheduler."""
 ATTEMPTS = 10
 """How often to start again when blocks vanish: each time an equal job must have finished."""
+FINGERPRINT_LENGTH = 16
 N_SAMPLES = 32
 """How many files of the input are sampled, and at how many places."""
 SAMPLE_BYTES = 4096
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
-Work = Callable[[list[int]], Iterator[None]]
-"""Computes blocks, and says after each that it is written."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,6 @@ def quantify(
     losses: Sequence[LossName | Loss] = ("log",),
     labelwise: bool = True,
     memory: int | str = "500MB",
-    scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Quantified:
@@ -98,9 +90,6 @@ def quantify(
         Without it only the sums are written.
     memory : int or str
         How much to hold at once, in bytes or as ``"2GB"``.
-    scheduler : str, optional
-        Address of a running Dask scheduler. Its workers read ``source`` and write blocks beside
-        ``target``, so they must see the same files.
     progress : callable, optional
         Called with the numbers of rows done and of all rows.
     **options
@@ -126,13 +115,8 @@ def quantify(
     if isinstance(labels, str | os.PathLike):
         refuse_overwriting(target, [labels])
     refuse_overwriting(target, read)
-    if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
-        # Dask would leave half a client, which ends in a traceback
-        raise ValueError(
-            f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
-        )
     check_target(target)
-    files = _all_files(read)
+    files = _input_files(read)
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
@@ -142,62 +126,29 @@ def quantify(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    sizes = grid.result_axes(len(names))
-    without_labels = tuple(axis for axis in sizes if axis != "label")
-    columns: dict[str, tuple[str, ...]] = {}
-    for loss in chosen:
-        if labelwise:
-            for part in PARTS:
-                columns[f"{loss}_{part}"] = tuple(sizes)
-        for part in PARTS:
-            columns[f"{loss}_sum_{part}"] = without_labels
-    settings = (
-        __version__,
-        budget,
-        options | {"labels": None},
-        names,
-        predictions.multilabel,
-        [_identity(loss) for loss in chosen.values()],
-        columns,
-        sizes,
-        content,
-    )
-    fingerprint = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
-    dtype: np.dtype[Any] = np.dtype(np.float32)
-    if given == np.float64:
-        dtype = np.dtype(np.float64)
-    n, *pixels = grid.shape
-    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
-    # sums, and a number for each class
-    n_results = len(chosen) * len(PARTS) * (1 + labelwise * len(names))
-    case_size += n_results * prod(pixels) * dtype.itemsize
-    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
     place = final_place(target).absolute()  # of a link: blocks go where the results will be
-    folder = place.with_name(f"{place.name}.{fingerprint}.partial")
-    blocks = Blocks(folder, columns, sizes, dtype, rows)
+    without_labels = options | {"labels": None}
+    settings = __version__, budget, without_labels, names, predictions.multilabel, content
+    blocks = _plan_blocks(place, shape, given, grid, chosen, labelwise, budget, settings)
     extra = {"class_names": np.asarray(names)}
     if grid.ids is not None:
-        extra["ids"] = np.asanyarray(grid.ids[:])
-    work: Work = partial(map, partial(_compute, lambda: predictions, chosen, blocks, prod(pixels)))
-    if scheduler is not None:
-        # on another machine, the predictions are opened again
-        opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
-        compute = partial(_compute, opened, chosen, blocks, prod(pixels))
-        work = partial(_on_cluster, scheduler, compute)
+        extra["ids"] = np.asarray(grid.ids)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
         for left in reversed(range(ATTEMPTS)):
             blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
-                for done, _ in enumerate(work(missing), n_blocks - len(missing) + 1):
+                for done, i in enumerate(missing, n_blocks - len(missing) + 1):
+                    _compute_block(predictions, chosen, blocks, prod(grid.shape[1:]), i)
                     if progress is not None:
-                        progress(min(done * rows, n), n)
+                        progress(min(done * blocks.rows, blocks.n), blocks.n)
                 if _fingerprint_of_files(files) != content:
                     raise InputError(
-                        f"{_name_of(predictions)} changed while it was read; run quantify again"
+                        f"{file_name(predictions.path or '.')} changed while it was read; run "
+                        "quantify again"
                     )
-                means = pack(place, blocks, extra)
+                means = pack_results(place, blocks, extra)
                 break
             except FileNotFoundError:  # it may be that an equal job has finished, and removed them
                 if not left:
@@ -210,7 +161,7 @@ def quantify(
         with suppress(OSError):
             blocks.folder.rmdir()  # if it is empty
     # blocks of any job for this target, and what a killed one did not finish to remove
-    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * len(fingerprint)}.partial*"
+    of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * FINGERPRINT_LENGTH}.partial*"
     for folder in place.parent.glob(of_any_job):
         remove_at_once(folder)
     by_loss: dict[str, dict[str, float]] = {}
@@ -219,7 +170,46 @@ def quantify(
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
-def _all_files(paths: Iterable[Path]) -> list[Path]:
+def _plan_blocks(
+    place: Path,
+    shape: tuple[int, ...],
+    given: np.dtype[Any],
+    grid: Grid,
+    losses: dict[str, Loss],
+    labelwise: bool,
+    budget: int,
+    settings: tuple[Any, ...],
+) -> Blocks:
+    """Which results predictions of a ``shape`` and type ``given`` will have, how many cases fit
+    into the budget at a time, and the folder of blocks, named by all that the results depend on.
+    """
+    n_classes = shape[-1]
+    sizes = grid.result_axes(n_classes)
+    without_labels = tuple(axis for axis in sizes if axis != "label")
+    columns: dict[str, tuple[str, ...]] = {}
+    for loss in losses:
+        if labelwise:
+            for part in PARTS:
+                columns[f"{loss}_{part}"] = tuple(sizes)
+        for part in PARTS:
+            columns[f"{loss}_sum_{part}"] = without_labels
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+    if given == np.float64:
+        dtype = np.dtype(np.float64)
+    # What is computed of a case takes about three times its predictions, and its results.
+    n, *pixels = grid.shape
+    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
+    n_results = len(losses) * len(PARTS) * (1 + labelwise * n_classes)
+    case_size += n_results * prod(pixels) * dtype.itemsize
+    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
+    identities = [_loss_identity(loss) for loss in losses.values()]
+    known = repr((settings, identities, columns, sizes))
+    fingerprint = hashlib.sha256(known.encode()).hexdigest()[:FINGERPRINT_LENGTH]
+    folder = place.with_name(f"{place.name}.{fingerprint}.partial")
+    return Blocks(folder, columns, sizes, dtype, rows)
+
+
+def _input_files(paths: Iterable[Path]) -> list[Path]:
     """The files, and those in the folders among them (.zarr)."""
     files: list[Path] = []
     for path in paths:
@@ -246,15 +236,11 @@ def _fingerprint_of_files(files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _name_of(predictions: Predictions) -> str:
-    return file_name(predictions.path or "")
-
-
-def _compute(
-    opened: Callable[[], Predictions], losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
+def _compute_block(
+    predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
 ) -> None:
-    """Compute and write one block."""
-    predictions, rows = opened(), blocks.span(i)
+    """Compute and write block ``i``, whose cases have ``unit`` instances each."""
+    rows = blocks.span(i)
     results: dict[str, np.ndarray] = {}
     try:  # a large block is checked when it is first computed with
         q = predictions.read(rows.start * unit, rows.stop * unit).distribution()
@@ -266,52 +252,9 @@ def _compute(
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(sums, part))
     except ValueError as error:
         wrong = error if isinstance(error, InputError) else InputError(str(error))
-        where = f"{_name_of(predictions)}, rows {rows.start} to {rows.stop}"
+        where = f"{file_name(predictions.path or '.')}, rows {rows.start} to {rows.stop}"
         raise wrong.found_in(where) from error
     blocks.write(i, results)
-
-
-def _on_cluster(
-    scheduler: str, compute: Callable[[int], None], missing: list[int]
-) -> Iterator[None]:
-    """The blocks, a task for each, on the workers of a Dask cluster."""
-    with _connected(scheduler) as client:
-        from distributed import as_completed
-
-        tasks = client.map(compute, missing, pure=False, retries=3)
-        for done in as_completed(tasks, loop=client.loop):
-            yield done.result()
-
-
-def _connected(scheduler: str) -> Any:
-    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and
-    says nothing.
-
-    It is not made the default: one that is given up would leave the caller's other Dask arrays
-    without a scheduler.
-    """
-    Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
-    answers: SimpleQueue[Any] = SimpleQueue()
-
-    def connect() -> None:
-        try:
-            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
-        except Exception as error:
-            answers.put(error)
-
-    Thread(target=connect, daemon=True).start()
-    try:
-        answer = answers.get(timeout=CONNECT_SECONDS)
-    except Empty:
-        answer = TimeoutError()
-    if isinstance(answer, OSError):  # also TimeoutError
-        raise OSError(
-            f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one "
-            "with: dask scheduler"
-        ) from answer
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
 
 
 def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
@@ -321,7 +264,7 @@ def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
         loss = as_loss(given)
         name = given if isinstance(given, str) else repr(loss)
         name = re.sub(r"\W+", "_", name.replace("-", "minus")).strip("_")
-        if name in chosen and _identity(chosen[name]) != _identity(loss):
+        if name in chosen and _loss_identity(chosen[name]) != _loss_identity(loss):
             raise ValueError(f"two different losses are called {name!r}; give one another name")
         chosen[name] = loss
     if not chosen:
@@ -329,7 +272,7 @@ def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
     return chosen
 
 
-def _identity(loss: Loss) -> str:
+def _loss_identity(loss: Loss) -> str:
     """What tells a loss from another: of a function also some of its values, for its name may
     stay.
     """

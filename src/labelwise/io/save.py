@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._validation.labels import plain_labels
 from .atomic import replacing
-from .npz import write_npy, write_npz
 from .overwriting import refuse_overwriting_source
 from .predictions import KEYS, Predictions
 
@@ -37,10 +37,11 @@ def save_predictions(
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_predictions(pathlib.Path(folder, "preds.npz"), probs=np.full((5, 3, 2), 0.5), class_names=["no", "yes"])
+    ...     path = pathlib.Path(folder, "preds.npz")
+    ...     _ = save_predictions(path, probs=np.full((5, 3, 2), 0.5), class_names=["no", "yes"])
     ...     lw.load_predictions(path).class_names
     ('no', 'yes')
-    """  # noqa: E501
+    """
     path = Path(path)
     kind = check_format(path)
     if predictions is None:
@@ -53,11 +54,13 @@ def save_predictions(
             f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well"
         )
     refuse_overwriting_source(path, predictions.path)
-    present: dict[str, np.ndarray] = {}
+    present: dict[str, Any] = {}
     for key in KEYS:
         x = getattr(predictions, key)
         if x is not None:
             present[key] = np.asanyarray(x)
+            if present[key].dtype.hasobject:  # texts of pandas, which would be pickled
+                present[key] = plain_labels(x, key)
     if predictions.q is not None:
         raise TypeError(
             "a prediction file holds numbers; save the arrays of the distribution by name, such as "
@@ -74,9 +77,9 @@ def save_predictions(
         )
     with replacing(path) as file:
         if kind == ".npz":
-            write_npz(file, present)
+            np.savez(file, **present)
         else:
-            write_npy(file, present["probs"])
+            np.save(file, present["probs"], allow_pickle=False)
     return path
 
 

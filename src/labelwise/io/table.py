@@ -22,7 +22,7 @@ class Table:
     numeric: Collection[str]
     """Columns whose values are numbers, if not in every row."""
     column: Callable[[str], np.ndarray]
-    """Read a whole column: text, or numbers in formats that have types."""
+    """Read a whole column: text, or numbers in formats that have types; refuses missing values."""
     numbers: Callable[[Sequence[str]], Any]
     """Columns of numbers as (N, K), perhaps not yet read; refuses missing values."""
     kind: str = "probs"
@@ -40,26 +40,15 @@ class Table:
         if name not in self.numeric:
             return True
         try:
-            values = self.column(name)
+            values = labels_of_texts(self.column(name))
         except (TypeError, ValueError):  # with missing values
             return False
-        if values.dtype.kind == "U":  # numbers that a format stores as text
-            return whole_numbers(values.tolist()) is not None
-        return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
-
-    def complete(self, name: str) -> np.ndarray:
-        """A whole column, none of whose texts is missing."""
-        values = self.column(name)
-        if values.dtype.kind == "U":
-            missing = np.flatnonzero(values == "")
-            if missing.size:
-                raise ValueError(
-                    f"{self.file}: row {missing[0] + 1} has no value in column {name!r}"
-                )
-        return values
+        if values.dtype.kind == "f":
+            return bool(np.all(values == np.floor(values)))
+        return values.dtype.kind in "biu"
 
 
-def typed(values: np.ndarray) -> np.ndarray:
+def labels_of_texts(values: np.ndarray) -> np.ndarray:
     """Labels that are text as integers if all are whole numbers; others as they are."""
     if values.dtype.kind == "U":
         numbers = whole_numbers(values.tolist())

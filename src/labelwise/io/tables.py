@@ -16,9 +16,9 @@ from .._column_words import CERTAIN, INDEX, ROLES, word_of
 from .._errors import InputError, listed
 from .columns import Columns, find_columns
 from .ids import find_ids, key_columns, number_members
-from .members import check_unique, combine
+from .members import check_unique_ids, combine_members
 from .predictions import Fields
-from .table import Table, typed
+from .table import Table, labels_of_texts
 
 _KNOWN = {*CERTAIN, *INDEX}.union(*ROLES.values())  # a second column of a known role is not noted
 
@@ -42,18 +42,18 @@ def read_tables(
         for name in table.names:
             if name not in used and word_of(name) not in _KNOWN:
                 not_read[name] = None
-        fields = _fields(table, columns, id_column)
+        fields = _fields_of_table(table, columns, id_column)
         if keys:
-            fields = _stack_members(table, columns, fields, keys, notes)
+            fields = _members_of_long_table(table, columns, fields, keys, notes)
         elif id_column is not None:
-            check_unique(table.file, table.text(id_column))
+            check_unique_ids(table.file, table.text(id_column))
         parts.append(fields)
     if not_read:
         notes.append(f"not read: {listed(list(not_read))}")
     return parts
 
 
-def _fields(table: Table, columns: Columns, id_column: str | None) -> Fields:
+def _fields_of_table(table: Table, columns: Columns, id_column: str | None) -> Fields:
     """The fields of predictions in one table, row by row."""
     fields: Fields = {columns.kind: table.listed}
     if table.listed is None:
@@ -63,13 +63,13 @@ def _fields(table: Table, columns: Columns, id_column: str | None) -> Fields:
     if id_column is not None:
         fields["ids"] = table.column(id_column)
     if columns.labels is not None:
-        fields["y_true"] = typed(table.complete(columns.labels))
+        fields["y_true"] = labels_of_texts(table.column(columns.labels))
     if columns.groups is not None:
-        fields["groups"] = table.complete(columns.groups)
+        fields["groups"] = table.column(columns.groups)
     return fields
 
 
-def _stack_members(
+def _members_of_long_table(
     table: Table, columns: Columns, fields: Fields, keys: Sequence[str], notes: list[str]
 ) -> Fields:
     """The rows of a long table as (M, N, K): a part for each member, aligned by id like files."""
@@ -85,14 +85,14 @@ def _stack_members(
         )
     number = number_members(table, keys)
     first_rows = np.sort(np.unique(number, return_index=True)[1])  # members as they come
-    factors = {key: tuple(table.complete(key)[first_rows].astype(str).tolist()) for key in keys}
+    factors = {key: tuple(table.column(key)[first_rows].astype(str).tolist()) for key in keys}
     labels = list(map(" / ".join, zip(*factors.values(), strict=True)))
     class_names = fields.pop("class_names", None)
     parts: list[Fields] = []
     for row in first_rows:
         rows = np.flatnonzero(number == number[row])
         parts.append({key: np.asarray(x[:])[rows] for key, x in fields.items()})
-    stacked = combine([f"{table.file}, member {label!r}" for label in labels], parts)
+    stacked = combine_members([f"{table.file}, member {label!r}" for label in labels], parts)
     stacked["member_names"] = tuple(labels)
     if class_names is not None:
         stacked["class_names"] = class_names

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE
-from .on_disk import changed
+from .on_disk import change_when_read
 
 _SAMPLE = 1000  # instances that show what the numbers are
 _MOST_DECIMALS = 7  # numbers with more are hardly rounded
 _MOST_ROUNDING = 0.2  # many classes of few decimals would explain any sum
 
 
-def normalized(values: Any, kind: str) -> Any:
+def normalize_probabilities(values: Any, kind: str) -> Any:
     """``values`` (M, N, K) divided by their sums over the classes; warns what the first were."""
     if kind != "probs":
         raise ValueError(f"`normalize` is for probabilities; these are `{kind}`")
@@ -31,7 +31,7 @@ def normalized(values: Any, kind: str) -> Any:
     return _divided_by_sums(values, np.inf)
 
 
-def unrounded(values: Any, notes: list[str]) -> Any:
+def divide_out_rounding(values: Any, notes: list[str]) -> Any:
     """Probabilities (M, N, K) of a table, divided by their sums if they are rounded.
 
     Rounding K numbers to d decimals changes their sum by at most K · ½ · 10⁻ᵈ. Rows that are off by
@@ -59,7 +59,7 @@ def _divided_by_sums(values: Any, most: float) -> Any:
     """``values`` divided by their sums, none of which may be further than ``most`` from 1."""
     dtype = np.result_type(values.dtype, np.float32)
 
-    def divide(block: np.ndarray) -> np.ndarray:
+    def divide_by_sums(block: np.ndarray) -> np.ndarray:
         wide = block.astype(dtype)
         sums = wide.sum(axis=-1, keepdims=True)
         if not np.all(wide >= 0) or not np.all((sums > 0) & (sums < np.inf)):
@@ -74,4 +74,4 @@ def _divided_by_sums(values: Any, most: float) -> Any:
             )
         return np.asarray(wide / sums)
 
-    return changed(values, divide, dtype)
+    return change_when_read(values, divide_by_sums, dtype)

@@ -23,21 +23,21 @@ def read_zarr(path: Path) -> dict[str, Any]:
     if "class_names" in group.attrs:
         arrays["class_names"] = np.asarray(group.attrs["class_names"])
     for name, array in group.arrays():
-        arrays[name] = _on_disk(path, array, zarr.config)
+        arrays[name] = _zarr_array_on_disk(path, array, zarr.config)
     return arrays
 
 
-def _on_disk(path: Path, array: Any, config: Any) -> OnDisk:
+def _zarr_array_on_disk(path: Path, array: Any, config: Any) -> OnDisk:
     dtype = np.dtype(object)  # text of any length
     if array.dtype.kind not in "OT":
         dtype = array.dtype.newbyteorder("=")
 
     @reading(path)
-    def read(key: Key) -> np.ndarray:
+    def read_chunks(key: Key) -> np.ndarray:
         with config.set({"async.concurrency": 1}):  # ten chunks at a time take ten times the memory
             block = np.asarray(array[key])
         if dtype.kind == "O":
             return np.array(block.tolist(), str)
         return block.astype(dtype, copy=False)
 
-    return OnDisk(array.shape, dtype, read)
+    return OnDisk(array.shape, dtype, read_chunks)
