@@ -25,8 +25,6 @@ Files are written atomically, so no output is ever incomplete. A file that is re
 the command also reads, under whatever name, is refused before any work is done. Of several processes that write the same output, the last to finish
 wins; only a second `labelwise-lab train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
 formats of `docs/formats.md`; several files are the members.
-
-Shells complete subcommands, options and file names after `eval "$(_LABELWISE_COMPLETE=bash_source labelwise)"` (or `zsh_source`, `fish_source`).
 """  # noqa: E501
 
 

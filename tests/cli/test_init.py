@@ -42,7 +42,7 @@ def failing(error: BaseException):
             2,
             "Error: needs torch",
         ),
-        (KeyboardInterrupt(), 130, "\nInterrupted.\n"),
+        (KeyboardInterrupt(), 130, "Interrupted.\n"),
     ],
 )
 def test_errors_become_one_sentence(monkeypatch, error, code, words):
@@ -82,6 +82,13 @@ def test_memory_is_not_a_bug(monkeypatch):
         2,
         "Error: not enough memory: Unable to allocate 3 TiB\n",
     )
+
+
+def test_the_end_of_a_file_is_not_an_interrupt(monkeypatch):
+    error = EOFError("Compressed file ended before the end-of-stream marker was reached")
+    monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(error))
+    result = CliRunner().invoke(main, ["fail"])
+    assert (result.exit_code, result.output) == (2, f"Error: the input ends too early: {error}\n")
 
 
 @pytest.mark.parametrize("where", ["import", "callback", "close", "group close", "help"])
@@ -216,17 +223,3 @@ def test_reference_page_is_that_of_the_help() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, (
         "run: python docs/make_cli.py"
     )
-
-
-def test_shells_complete_subcommands() -> None:
-    script = "from labelwise.cli import main; main(prog_name='labelwise')"
-    environment = {
-        "_LABELWISE_COMPLETE": "bash_complete",
-        "COMP_WORDS": "labelwise re",
-        "COMP_CWORD": "1",
-        "PATH": "/usr/bin:/bin",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60
-    )
-    assert done.stdout.split() == ["plain,report"]

@@ -4,6 +4,7 @@ sentence with fault and remedy.
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -259,8 +260,8 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
         "33 (M, N, 1) binary",
         npz(probs=PROBS[:, :, :1], y_true=Y % 2),
         [],
-        2,
-        "For a binary classifier give both columns, p and 1 − p",
+        0,
+        "3 members × 100 cases × 2 classes",
     ),
     (
         "33 (M, N) not clear",
@@ -268,6 +269,13 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
         [],
         2,
         "1 member × 3 cases × 100 classes",
+    ),
+    (
+        "33 (M, N, 1) logits",
+        npz(probs=LOG[:, :, :1], y_true=Y % 2),
+        ["--logits"],
+        0,
+        "`logits` has one number for each case",
     ),
     (
         "33 (N, K) of labels that may occur together",
@@ -352,6 +360,13 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
         [],
         2,
         "disagrees with others about `y_true` of case '1'",
+    ),
+    (
+        "csv: one column",
+        csvs("id,sick,label\n1,.5,not sick\n2,.9,sick\n"),
+        [],
+        0,
+        "second of two classes ('not sick', 'sick')",
     ),
     (
         "csv: only text",
@@ -600,6 +615,12 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
         "empty is a folder; expected a file",
     ),
     (
+        "an address without a port",
+        ["quantify", "p.npz", "-o", "u.npz", "--scheduler", "here"],
+        2,
+        "Error: `scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got 'here'",
+    ),
+    (
         "labels of a missing file",
         ["evaluate", "p.npz", "--labels", "three.npy"],
         2,
@@ -718,6 +739,40 @@ def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) 
     )
     assert result.exit_code == 2
     assert 'install it with: pip install "labelwise[dask]"' in result.output
+
+
+@pytest.mark.parametrize("listening", [False, True])
+def test_67_a_scheduler_that_is_not_there_or_does_not_answer(
+    listening, tmp_path, optional, monkeypatch
+) -> None:
+    optional("distributed")
+    da = optional("dask.array")
+    npz()(tmp_path)
+    monkeypatch.setattr("labelwise.io.quantify.CONNECT_SECONDS", 0.5)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        if listening:
+            other.listen()
+        result = CliRunner().invoke(
+            main,
+            [
+                "quantify",
+                str(tmp_path / "p.npz"),
+                "-o",
+                str(tmp_path / "u.npz"),
+                "--scheduler",
+                address,
+            ],
+        )
+    assert result.exit_code == 2
+    first, *_, last = result.stderr.splitlines()
+    assert first == f"Connecting to the scheduler at {address} …"
+    assert last == (
+        f"Error: no Dask scheduler answers at {address} within 0.5 s; start one with: dask "
+        "scheduler"
+    )
+    assert da.ones(3).sum().compute() == 3  # the caller's own arrays still have a scheduler
 
 
 def test_75_nested_parquet(tmp_path, optional) -> None:

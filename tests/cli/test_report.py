@@ -215,7 +215,6 @@ main(sys.argv[1:], prog_name="labelwise")
     assert done.stderr.splitlines() == [
         "preds.npz: 4 members × 50 cases × 3 classes",
         "  labels 0, 1, 2 = none, mild, severe",
-        "",
         "Interrupted.",
     ]
     assert list(out.iterdir()) == []

@@ -134,3 +134,14 @@ def test_names_that_are_numbers_are_matched_by_name(name: str, tmp_path) -> None
     p = lw.load_predictions(tmp_path / name, class_names=["1", "0", "2"])
     np.testing.assert_array_equal(p.probs, PROBS[:1][..., [2, 0, 1]])
     assert p.notes == ("classes matched by name, in the order that was given",)
+
+
+def test_a_column_that_is_the_first_of_two_given_names_is_refused(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,ill\na,.25\nb,.5\n")
+    with pytest.raises(
+        lw.InputError, match="the class name 'healthy' is none of the file's: 'ill'"
+    ):
+        lw.load_predictions(tmp_path / "p.csv", class_names=["ill", "healthy"])
+    with pytest.warns(UserWarning, match=r"the second of two classes \('healthy', 'ill'\)"):
+        p = lw.load_predictions(tmp_path / "p.csv", class_names=["healthy", "ill"])
+    assert p.probs[0, 0].tolist() == [0.75, 0.25]

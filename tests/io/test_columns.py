@@ -118,3 +118,10 @@ def test_prefixes_need_a_separator_and_all_columns(separator: str, tmp_path) -> 
     (tmp_path / "p.csv").write_text("id,logit_cat,logit_dog,size\na,2,-3.5,8\nb,5,1,9\n")
     with pytest.raises(ValueError, match="`probs` must lie between 0 and 1"):
         lw.load_predictions(tmp_path / "p.csv").distribution()
+
+
+def test_a_confidence_beside_one_column_is_no_second_class(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,ill,confidence\na,.25,.75\nb,.125,.875\n")
+    with pytest.warns(UserWarning, match=r"the second of two classes \('not ill', 'ill'\)"):
+        p = lw.load_predictions(tmp_path / "p.csv")
+    assert p.probs.tolist() == [[[0.75, 0.25], [0.875, 0.125]]]

@@ -86,14 +86,24 @@ def test_values_that_are_no_numbers_do_not_warn(tmp_path) -> None:
         p.distribution()
 
 
-def test_one_column_is_not_completed(tmp_path) -> None:
-    """Which of two classes it is the probability of cannot be known."""
-    (tmp_path / "p.csv").write_text("id,ill\na,.25\nb,.5\n")
-    with pytest.raises(lw.InputError) as caught:
-        lw.load_predictions(tmp_path / "p.csv")
-    assert str(caught.value) == (
-        "p.csv: `probs` must have at least 2 classes (K) on its class axis; got K = 1 for shape "
-        "(1, 2, 1). For a binary classifier give both columns, p and 1 − p"
+def test_one_column_is_the_second_of_two_classes(tmp_path) -> None:
+    for i, value in enumerate((0.5, 0.75)):
+        (tmp_path / f"m{i}.csv").write_text(f"id,ill\n1,{value}\n")
+    with pytest.warns(UserWarning, match=r"the second of two classes \('not ill', 'ill'\)"):
+        p = lw.load_predictions(tmp_path)
+    assert p.class_names == ("not ill", "ill")
+    assert p.distribution().probs.tolist() == [[[0.5, 0.5]], [[0.25, 0.75]]]
+
+
+@pytest.mark.parametrize(("shape", "logits"), [((2, 3, 1), False), ((2, 3, 1), True)])
+def test_one_number_for_each_case_is_the_second_of_two_classes(shape, logits, tmp_path) -> None:
+    p = np.array([[0.1, 0.5, 0.9], [0.2, 0.5, 0.7]])
+    values = np.log(p / (1 - p)) if logits else p
+    np.save(tmp_path / "p.npy", values.reshape(shape))
+    with pytest.warns(UserWarning, match="the second of two classes"):
+        stored = lw.load_predictions(tmp_path / "p.npy", logits=logits, labels=[0, 1, 1])
+    np.testing.assert_allclose(
+        stored.distribution().probs, np.stack([1 - p, p], axis=-1), atol=1e-12
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -332,6 +333,30 @@ def test_memory_stays_bounded(target: str, tmp_path, optional) -> None:
         check=True,
     )
     assert int(done.stdout) < (50_000_000 if target == "out.npz" else 120_000_000)
+
+
+def test_on_a_real_dask_cluster_even_when_a_worker_dies(tmp_path, optional) -> None:
+    distributed = optional("distributed")
+    np.save(tmp_path / "in.npy", predictions(60_000))
+    quantify(tmp_path / "in.npy", tmp_path / "here.npz", memory="1MB")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
+    ) as cluster:
+        seen: list[int] = []
+
+        def kill_one(rows: int, total: int) -> None:
+            seen.append(rows)
+            if len(seen) == 2:
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+        quantify(
+            tmp_path / "in.npy",
+            tmp_path / "there.npz",
+            memory="1MB",
+            scheduler=cluster.scheduler_address,
+            progress=kill_one,
+        )
+    assert (tmp_path / "here.npz").read_bytes() == (tmp_path / "there.npz").read_bytes()
 
 
 @pytest.mark.parametrize(

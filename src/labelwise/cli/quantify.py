@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 @loss_option(multiple=True)
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
 @click.option("--memory", default="500MB", help="How much to hold at once.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Let the workers of a running Dask scheduler compute; they must see the same files.",
+)
 @json_option("a table")
 def command(
     predictions: Given,
@@ -36,6 +41,7 @@ def command(
     loss: tuple[LossName, ...],
     sums_only: bool,
     memory: str,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (- for an .npz
@@ -57,6 +63,8 @@ def command(
 
     suffix = predictions.files[0].suffix
     output = output or predictions.beside(f"-uncertainty{suffix if suffix in FORMATS else '.npz'}")
+    if scheduler is not None:
+        echo(f"Connecting to the scheduler at {scheduler} …", err=True)
     with warnings_as_notes(), progress_bar("quantify") as progress:
         done = quantify(
             predictions.files,
@@ -64,6 +72,7 @@ def command(
             losses=tuple(dict.fromkeys(loss or ("log",))),
             labelwise=not sums_only,
             memory=memory,
+            scheduler=scheduler,
             progress=progress,
             **predictions.options,
         )

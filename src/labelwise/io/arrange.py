@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
 from .._errors import InputError, InputNote
 from .._validation.arrays import check_axis
 from .grid import flatten_instances
-from .on_disk import stack_members, transpose_when_read
+from .on_disk import change_when_read, stack_members, transpose_when_read
 from .predictions import Fields
 
 
@@ -74,3 +76,28 @@ def _check_order(kind: str, shape: tuple[int, ...], found: Fields) -> None:
         read = f"{shape[0]} members × {shape[1]} cases × {shape[2]} classes"
         note = InputNote(f"`{kind}` of shape {shape} is read as {read}", fix="file_members")
         warnings.warn(note, stacklevel=4)
+
+
+def as_two_classes(found: Fields, kind: str) -> None:
+    """Make (M, N, 1), the probability or logit of one class, two classes: whether it is that class;
+    warns of it.
+    """
+    if np.all(np.asarray(found[kind][:, :64]) == 1):  # there is only one class
+        return
+    names = found.get("class_names", ("0", "1"))
+    if len(names) == 1:
+        names = (f"not {names[0]}", names[0])
+    found["class_names"] = names
+    warnings.warn(
+        f"`{kind}` has one number for each case, which is taken for the second of two "
+        f"classes ({', '.join(map(repr, names))})",
+        stacklevel=3,
+    )
+
+    def with_first(block: np.ndarray) -> np.ndarray:
+        first = np.zeros_like(block)
+        if kind == "probs":
+            first = 1 - block
+        return np.concatenate([first, block], axis=-1)
+
+    found[kind] = change_when_read(found[kind], with_first, found[kind].dtype, classes=2)

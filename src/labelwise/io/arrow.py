@@ -29,8 +29,8 @@ class _ArrowFile:
     rows: int
     column: Callable[[str], Any]
     """Read a whole column."""
-    batches: Callable[[Sequence[str], int], Iterator[Any]]
-    """Read some columns from the first row on, at most so many rows at a time."""
+    batches: Callable[[Sequence[str], int, int], Iterator[Any]]
+    """Read some columns from a row on, at most so many rows at a time."""
 
 
 def _open_arrow_file(path: Path) -> _ArrowFile:
@@ -40,11 +40,20 @@ def _open_arrow_file(path: Path) -> _ArrowFile:
             file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
         except ValueError as error:
             raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
+
+        def batches(names: Sequence[str], row: int, size: int) -> Iterator[Any]:
+            groups = list(range(file.num_row_groups))
+            while groups and row >= file.metadata.row_group(groups[0]).num_rows:
+                row -= file.metadata.row_group(groups.pop(0)).num_rows
+            for batch in file.iter_batches(size, groups, names, use_threads=False):
+                yield batch.slice(row)
+                row = max(row - len(batch), 0)
+
         return _ArrowFile(
             file.schema_arrow,
             file.metadata.num_rows,
             lambda name: file.read([name], use_threads=False).column(0),
-            lambda names, size: file.iter_batches(size, columns=names, use_threads=False),
+            batches,
         )
     pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
     # what is not compressed is mapped
@@ -53,7 +62,7 @@ def _open_arrow_file(path: Path) -> _ArrowFile:
         table.schema,
         len(table),
         table.column,
-        lambda names, size: iter(table.select(names).to_batches(max_chunksize=size)),
+        lambda names, row, size: iter(table.select(names).slice(row).to_batches(size)),
     )
 
 
@@ -95,7 +104,7 @@ def _lists_on_disk(path: Path, file: _ArrowFile, name: str, members: bytes | Non
     dtype = _float_type(list_type.value_type)
     if dtype is None:
         raise TypeError(f"column `{name}` must hold floating-point numbers; got {list_type}")
-    first = next(file.batches([name], 1), None)
+    first = next(file.batches([name], 0, 1), None)
     width = 0
     if first is not None:
         width = len(first.column(0).flatten())
@@ -131,20 +140,19 @@ def _rows_on_disk(
     def read_rows(key: Key) -> np.ndarray:
         nonlocal position, batches, rest
         start, stop = key[0].start, key[0].stop
-        row = position
-        if not 0 <= row <= start:
-            row, batches, rest = 0, file.batches(names, size), rest[:0]
+        if start != position:
+            batches, rest = file.batches(names, start, size), rest[:0]
         position = -1
         block = np.empty((stop - start, width), dtype)
-        while row < stop:
+        filled = 0
+        while filled < len(block):
             if not len(rest):
                 rest = _numbers_of_batch(names, next(batches), width, dtype)
-            part, rest = rest[: stop - row], rest[stop - row :]
-            wanted = part[max(start - row, 0) :]  # nothing of rows that are skipped
-            row += len(part)
-            end = max(row - start, 0)
-            block[end - len(wanted) : end] = wanted
-        position = row
+            left = len(block) - filled
+            part, rest = rest[:left], rest[left:]
+            block[filled : filled + len(part)] = part
+            filled += len(part)
+        position = stop
         return block[:, key[1]]
 
     return OnDisk((file.rows, width), dtype, read_rows)

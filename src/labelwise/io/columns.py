@@ -106,7 +106,8 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
     if len(sums) < 2 or _sum_to_one(sums):
         return
     for name in numbers:
-        if word_of(name) in CERTAIN:
+        # beside the probability of one class, a confidence may be that of the other
+        if word_of(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
             continue
         try:
             column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]

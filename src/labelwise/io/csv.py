@@ -96,7 +96,10 @@ class _TextColumn:
         """The first cell that is no number: its row, and what it holds."""
 
     def extend(self, cells: Sequence[str]) -> None:
-        numbers = np.array([_number_in_cell(text) for text in cells])
+        try:
+            numbers = np.array(cells, np.float64)
+        except ValueError:  # decimal commas, missing values, or text
+            numbers = np.array([_number_in_cell(text) for text in cells])
         for i in np.flatnonzero(np.isnan(numbers)).tolist():
             self.first_text = self.first_text or (self.rows + i, cells[i])
             self.n_numbers -= 1

@@ -18,9 +18,8 @@ import numpy as np
 
 from .._arrays import ClassNames
 from .._errors import did_you_mean
-from .._validation.arrays import check_classes
 from .._validation.labels import check_names, integer_names
-from .arrange import arrange_axes
+from .arrange import arrange_axes, as_two_classes
 from .arrow import read_arrow
 from .class_names import match_class_names, say_positions
 from .csv import read_csv
@@ -146,14 +145,14 @@ def load_predictions(
         found.pop("reordered", None)
         members_first = is_table or len(files) > 1 or bool(multilabel)
         found = arrange_axes(found, kind, member_axis, class_axis, members_first=members_first)
-        if found[kind].shape[-1] == 1 and not multilabel:
-            check_classes(found[kind], kind)
         if given is not None:
             match_class_names(found, kind, given, named.name, notes)
         if normalize:
             found[kind] = normalize_probabilities(found[kind], kind)
         elif kind == "probs" and is_table and not multilabel:
             found[kind] = divide_out_rounding(found[kind], notes)
+        if found[kind].shape[-1] == 1 and kind in ("probs", "logits") and not multilabel:
+            as_two_classes(found, kind)
         if "y_true" in found:
             y = found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
             if multilabel is None and y.ndim == 2:

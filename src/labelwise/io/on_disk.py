@@ -58,10 +58,13 @@ def transpose_when_read(values: Any, axes: Sequence[int]) -> Any:
 
 
 def change_when_read(
-    values: Any, change: Callable[[np.ndarray], np.ndarray], dtype: np.dtype[Any]
+    values: Any,
+    change: Callable[[np.ndarray], np.ndarray],
+    dtype: np.dtype[Any],
+    classes: int | None = None,
 ) -> Any:
-    """``values`` (..., K) with a ``change``, which is given all classes; at once if they are in
-    memory, else when they are read.
+    """``values`` (..., K) with a ``change``, which is given all classes, perhaps to another number
+    of ``classes``; at once if they are in memory, else when they are read.
     """
     if type(values) is np.ndarray:  # and not mapped
         return change(values)
@@ -69,7 +72,8 @@ def change_when_read(
     def read_changed(key: Key) -> np.ndarray:
         return change(np.asarray(values[(*key[:-1], slice(None))]))[..., key[-1]]
 
-    return OnDisk(values.shape, dtype, read_changed)
+    *others, k = values.shape
+    return OnDisk((*others, classes or k), dtype, read_changed)
 
 
 def stack_members(parts: Sequence[Any]) -> Any:

@@ -7,18 +7,22 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from glob import escape
 from math import prod
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from .._errors import InputError
+from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
 from .atomic import final_place, remove_at_once
@@ -29,6 +33,8 @@ from .overwriting import refuse_overwriting
 from .packing import Blocks, check_target, pack_results
 from .predictions import Predictions
 
+CONNECT_SECONDS = 6
+"""How long to wait for a Dask scheduler."""
 ATTEMPTS = 10
 """How often to start again when blocks vanish: each time an equal job must have finished."""
 FINGERPRINT_LENGTH = 16
@@ -68,6 +74,7 @@ def quantify(
     losses: Sequence[LossName | Loss] = ("log",),
     labelwise: bool = True,
     memory: int | str = "500MB",
+    scheduler: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Quantified:
@@ -90,6 +97,9 @@ def quantify(
         Without it only the sums are written.
     memory : int or str
         How much to hold at once, in bytes or as ``"2GB"``.
+    scheduler : str, optional
+        Address of a running Dask scheduler. Its workers read ``source`` and write blocks beside
+        ``target``, so they must see the same files.
     progress : callable, optional
         Called with the numbers of rows done and of all rows.
     **options
@@ -115,6 +125,11 @@ def quantify(
     if isinstance(labels, str | os.PathLike):
         refuse_overwriting(target, [labels])
     refuse_overwriting(target, read)
+    if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
+        # Dask would leave half a client, which ends in a traceback
+        raise ValueError(
+            f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
+        )
     check_target(target)
     files = _input_files(read)
     content = _fingerprint_of_files(files)
@@ -133,14 +148,22 @@ def quantify(
     extra = {"class_names": np.asarray(names)}
     if grid.ids is not None:
         extra["ids"] = np.asarray(grid.ids)
+    unit = prod(grid.shape[1:])
+    compute = partial(_compute_block, lambda: predictions, chosen, blocks, unit)
+    compute_all: Callable[..., Iterable[None]] = map
+    if scheduler is not None:
+        # on another machine, the predictions are opened again
+        opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
+        compute = partial(_compute_block, opened, chosen, blocks, unit)
+        compute_all = partial(_map_on_cluster, scheduler)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
         for left in reversed(range(ATTEMPTS)):
             blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
             try:
-                for done, i in enumerate(missing, n_blocks - len(missing) + 1):
-                    _compute_block(predictions, chosen, blocks, prod(grid.shape[1:]), i)
+                before = n_blocks - len(missing)
+                for done, _ in enumerate(compute_all(compute, missing), before + 1):
                     if progress is not None:
                         progress(min(done * blocks.rows, blocks.n), blocks.n)
                 if _fingerprint_of_files(files) != content:
@@ -237,10 +260,10 @@ def _fingerprint_of_files(files: Sequence[Path]) -> str:
 
 
 def _compute_block(
-    predictions: Predictions, losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
+    opened: Callable[[], Predictions], losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
 ) -> None:
     """Compute and write block ``i``, whose cases have ``unit`` instances each."""
-    rows = blocks.span(i)
+    predictions, rows = opened(), blocks.span(i)
     results: dict[str, np.ndarray] = {}
     try:  # a large block is checked when it is first computed with
         q = predictions.read(rows.start * unit, rows.stop * unit).distribution()
@@ -255,6 +278,49 @@ def _compute_block(
         where = f"{file_name(predictions.path or '.')}, rows {rows.start} to {rows.stop}"
         raise wrong.found_in(where) from error
     blocks.write(i, results)
+
+
+def _map_on_cluster(
+    scheduler: str, compute: Callable[[int], None], missing: list[int]
+) -> Iterator[None]:
+    """Compute the blocks, a task for each, on the workers of a Dask cluster."""
+    with _connect_to_scheduler(scheduler) as client:
+        from distributed import as_completed
+
+        tasks = client.map(compute, missing, pure=False, retries=3)
+        for done in as_completed(tasks, loop=client.loop):
+            yield done.result()
+
+
+def _connect_to_scheduler(scheduler: str) -> Any:
+    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and
+    says nothing.
+
+    It is not made the default: one that is given up would leave the caller's other Dask arrays
+    without a scheduler.
+    """
+    Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
+    answers: SimpleQueue[Any] = SimpleQueue()
+
+    def connect() -> None:
+        try:
+            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
+        except Exception as error:
+            answers.put(error)
+
+    Thread(target=connect, daemon=True).start()
+    try:
+        answer = answers.get(timeout=CONNECT_SECONDS)
+    except Empty:
+        answer = TimeoutError()
+    if isinstance(answer, OSError):  # also TimeoutError
+        raise OSError(
+            f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one "
+            "with: dask scheduler"
+        ) from answer
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
