@@ -4,13 +4,11 @@ of members in different processes. The rule is in ``_engine/joining.py``.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, like, namespace, to_numpy
+from ._arrays import Array, ClassNames, like, namespace
 from ._engine import joining
 from ._engine.host import back
 from ._engine.joining import State
@@ -22,10 +20,6 @@ from .distributions.named_predictions import has_names
 from .losses import CustomLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
-
-# Members that are kept as they are, if they weigh the same: together they take no more memory than
-# the state that replaces them.
-FIRST = 7
 
 
 class Accumulator:
@@ -68,11 +62,6 @@ class Accumulator:
         """
         self._like: Array = None
         """An array of the library that members come from."""
-        self._first: np.ndarray | None = None
-        """Up to `FIRST` members of equal weight before there is a state, (FIRST, ..., K), of which
-        `n_members` are filled.
-        """
-        self._weight = 1.0
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
         """Add one member: an array (..., K), and its ``weight``, a number or one per instance
@@ -98,47 +87,17 @@ class Accumulator:
         if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
             raise InputError("`weight` must be finite and not negative")
         self._check_shape(p)
-        if not self._keep(p, w):
-            self._fold()
-            self._add(p, w)
+        instances = (*p.shape[:-1], 1)
+        if w.ndim == 0:  # one weight for all instances
+            instances = (1,) * p.ndim
+        w = w.reshape(instances)
+        self._join((w, 0 * w), [p])
         self._like = p[..., :0]
         self.n_members += 1
         return self
 
-    def _keep(self, p: Array, w: Array) -> bool:
-        """Keep a member as it is, if there are only such members and the kernel can compute with
-        them.
-        """
-        if self._state is not None or self.n_members == FIRST or w.ndim or not float(w) > 0:
-            return False
-        values = joining.in_main_memory(self._bound(p.shape[-1]), p)
-        if values is None:
-            return False
-        (member,) = values
-        if self._first is None:
-            self._first = np.empty((FIRST, *p.shape), member.dtype)
-        elif member.dtype != self._first.dtype or float(w) != self._weight:
-            return False
-        self._first[self.n_members] = member
-        self._weight = float(w)
-        return True
-
-    def _fold(self) -> None:
-        """Replace the first members by the state after them."""
-        if self._first is not None:
-            first, self._first = self._first[: self.n_members], None
-            for p in first:
-                self._add(p, np.asarray(self._weight, p.dtype))
-
-    def _add(self, p: Array, w: Array) -> None:
-        """Join the state with a member."""
-        instances = (*p.shape[:-1], 1)
-        if w.ndim == 0:
-            instances = (1,) * p.ndim
-        w = w.reshape(instances)
-        self._take_in((w, 0 * w), [p])
-
-    def _take_in(self, weight: Any, given: Any) -> None:
+    def _join(self, weight: Any, given: Any) -> None:
+        """Join the state with a member, or with the arrays of another state."""
         loss = self._bound(int(given[0].shape[-1]))
         self._state, self._own = joining.take_in(self._state, weight, given, loss, own=self._own)
 
@@ -149,7 +108,6 @@ class Accumulator:
                 f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, "
                 f"the other {_describe(other)}"
             )
-        other._fold()
         if other._state is None:
             return self
         k = int(other._state.spread.shape[-1])
@@ -158,29 +116,24 @@ class Accumulator:
             raise InputError(
                 "only an Accumulator with the same classes in the same order can be merged"
             )
-        self._fold()
         if self._state is None:
-            self._state, self._own, self._like = other._state, False, other._like
+            self._state, self._like = other._state, other._like
+            self._own = other._own = False  # from now on both have these arrays
         else:
             self._check_shape(other._state.spread)
-            self._take_in(other._state[:2], other._state[2:])
+            self._join(other._state[:2], other._state[2:])
         self.n_members += other.n_members
         return self
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
-        if self._first is not None:
-            loss = self._bound(self._first.shape[-1])
-            found = joining.of_members(self._first[: self.n_members], loss)
-        elif self._state is not None:
-            state = self._state
-            if not bool(namespace(state.weight).all(state.weight > 0)):
-                raise InputError("the weights so far are all zero (for some instance)")
-            loss = self._bound(state.spread.shape[-1])
-            found = joining.concluded(state, loss)
-        else:
+        if self._state is None:
             raise InputError("there is no result yet: `update` has not been called")
-        parts, sums = found
+        state = self._state
+        if not bool(namespace(state.weight).all(state.weight > 0)):
+            raise InputError("the weights so far are all zero (for some instance)")
+        loss = self._bound(state.spread.shape[-1])
+        parts, sums = joining.concluded(state, loss)
         if self._like is not None:
             parts = tuple([back(x, self._like) for x in parts])
             sums = tuple([back(x, self._like) for x in sums])
@@ -196,48 +149,6 @@ class Accumulator:
             n_members=self.n_members,
         )
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the state to an .npz file, so that another process can go on (`load`) or join it
-        (`merge`).
-        """
-        from .io.atomic import replacing
-        from .io.npz import write_npz
-
-        self._fold()
-        if self._state is None:
-            raise InputError("there is nothing to save yet: `update` has not been called")
-        arrays = dict(zip(State._fields, map(to_numpy, self._state), strict=True))
-        arrays["n_members"] = np.asarray(self.n_members)
-        arrays["description"] = np.asarray(_describe(self))
-        path = Path(path)
-        with replacing(path) as file:
-            write_npz(file, arrays)
-        return path
-
-    @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any
-    ) -> Accumulator:
-        """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
-        from .io.npz import read_npz
-
-        self = cls(loss, **options)
-        keys = [*State._fields, "n_members", "description"]
-        found = read_npz(Path(path), keys)
-        missing = [key for key in keys if key not in found]
-        if missing:
-            raise InputError(
-                f"{str(path)!r} is not a saved Accumulator: it has no {', '.join(missing)}"
-            )
-        if str(found["description"]) != _describe(self):
-            raise InputError(
-                f"{str(path)!r} was saved with {found['description']}; it cannot go on with "
-                f"{_describe(self)}"
-            )
-        self._state, self._own = State(*map(np.array, map(found.get, State._fields))), True
-        self.n_members = int(found["n_members"])
-        return self
-
     def _class_names(self, k: int) -> tuple[str, ...]:
         return check_names(self._names, k) or tuple(map(str, range(k)))
 
@@ -245,15 +156,12 @@ class Accumulator:
         return self.loss.bind(self._class_names(k))
 
     def _check_shape(self, p: Array) -> None:
-        before = p
-        if self._state is not None:
-            before = self._state.spread
-        elif self._first is not None:
-            before = self._first[0]
-        if tuple(p.shape) != tuple(before.shape):
+        if self._state is None:
+            return
+        before = tuple(self._state.spread.shape)
+        if tuple(p.shape) != before:
             raise InputError(
-                "`probs` must have the same shape as the previous members, "
-                f"{tuple(before.shape)}; got "
+                f"`probs` must have the same shape as the previous members, {before}; got "
                 f"{tuple(p.shape)}"
             )
 
