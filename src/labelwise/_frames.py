@@ -44,6 +44,15 @@ def library_of_frame(x: Any) -> str | None:
     return None
 
 
+def has_names(x: Any) -> bool:
+    """Whether ``x`` is a frame, a list of them, or a mapping of named members."""
+    if isinstance(x, list | tuple):
+        return any(library_of_frame(part) is not None for part in x)
+    if isinstance(x, Mapping):
+        return all(hasattr(part, "shape") or isinstance(part, list | tuple) for part in x.values())
+    return library_of_frame(x) is not None
+
+
 def read_frame(x: Any, name: str) -> Labeled:
     """The values of one frame, series or labeled array, with the labels of its axes."""
     library = library_of_frame(x)

@@ -13,10 +13,10 @@ from ._engine import joining
 from ._engine.host import back
 from ._engine.joining import State
 from ._errors import InputError
+from ._frames import has_names
 from ._validation.labels import check_names
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
-from .distributions.named_predictions import has_names
 from .losses import CustomLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]

@@ -14,7 +14,7 @@ from .._engine.compute import Computed
 from .._tables import Shown, Summary, counted, first_names
 from ..events import Events, Family
 from ..losses import Loss
-from .marginals import Function, Marginal
+from .marginals import Marginal
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -42,8 +42,8 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     """What a predictor believes about the class probabilities Θ of each instance.
 
     Subclass it to bring your own: give `class_names`, `batch_shape`, `n_classes`, `marginal`,
-    `sample` and indexing. `mean` and `expect` follow from `marginal`, and everything in labelwise
-    works on it. If Θ has no convenient law, draw from it and let `Ensemble` be the law:
+    `sample` and indexing. `mean` follows from `marginal`, and everything in labelwise works on it.
+    If Θ has no convenient law, draw from it and let `Ensemble` be the law:
     ``Ensemble(draws, member_axis=0).marginal(events)``.
     """
 
@@ -85,11 +85,6 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
         mean: ArrayT = self.marginal(events).mean[0]
         return mean
-
-    def expect(self, f: Function, events: Family | None = None) -> ArrayT:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A; f must be smooth."""
-        value: ArrayT = self.marginal(events).expect(f)
-        return value
 
     def __len__(self) -> int:
         if not self.batch_shape:

@@ -22,6 +22,7 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
+from .._frames import has_names
 from .._validation.arguments import as_rng, as_seed, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
@@ -29,7 +30,6 @@ from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
-from .named_predictions import has_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -14,6 +14,7 @@ from .._errors import InputError, did_you_mean, listed
 from .._frames import (
     Labeled,
     distinct_names,
+    has_names,
     is_positions,
     library_of_frame,
     read_frame,
@@ -43,15 +44,6 @@ class Input(NamedTuple):
         if self.member_names is None:
             return weights
         return values_by_class(weights, self.member_names, "weights")
-
-
-def has_names(x: Any) -> bool:
-    """Whether ``x`` is a frame, a list of them, or a mapping of named members."""
-    if isinstance(x, list | tuple):
-        return any(library_of_frame(part) is not None for part in x)
-    if isinstance(x, Mapping):
-        return all(hasattr(part, "shape") or isinstance(part, list | tuple) for part in x.values())
-    return library_of_frame(x) is not None
 
 
 def read_names(
