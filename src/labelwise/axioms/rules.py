@@ -52,7 +52,7 @@ class Setting:
 
     def total(self, q: Q) -> np.ndarray:
         """The measure, contributions summed, (3, ...)."""
-        return np.asarray(self.measure(q).sum(axis=-1))
+        return np.asarray(self.measure.contributions(q).sum(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
         )
         coarse.append(Ensemble(probs.clip(0, 1), weights=weights, member_axis=0))
     first, second = (
-        setting.measure.merged(inside)(q).sum(axis=-1)
+        setting.measure.merged(inside).contributions(q).sum(axis=-1)
         for inside, q in zip((part, rest), coarse, strict=True)
     )
     return Comparison(first + second, np.ones(value.shape[1]), tuple(coarse))
