@@ -5,27 +5,24 @@ can trace it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
 
+    class cached_property:
+        """A property that is computed once for each instance."""
 
-class cached_property(Generic[T]):
-    """A property that is computed once for each instance."""
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self.function = function
+            self.__doc__ = function.__doc__
 
-    def __init__(self, function: Callable[[Any], T]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
+        def __set_name__(self, owner: type, name: str) -> None:
+            self.name = name
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> cached_property[T]: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
-        value = instance.__dict__[self.name] = self.function(instance)
-        return value
+        def __get__(self, instance: Any, owner: type) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self.name] = self.function(instance)
+            return value

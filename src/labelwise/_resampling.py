@@ -159,14 +159,10 @@ def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
     """Standard error from replicates (on the first axis), without the bias of a bootstrap of few
     ``units``; NaN where there are no replicates.
     """
-    defined = ~np.isnan(replicates)
-    n = defined.sum(axis=0)
-    x = np.where(defined, replicates, 0.0)
-    mean = x.sum(axis=0) / np.maximum(n, 1)
-    variance = np.where(defined, (x - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
-    return np.where(
-        (n > 1) & (units > 1), np.sqrt(variance * units / np.where(units > 1, units - 1, 1)), nan
-    )
+    enough = ((~np.isnan(replicates)).sum(axis=0) > 1) & (units > 1)
+    # other values in place of those too few, of which NumPy would warn
+    variance = np.nanvar(np.where(enough, replicates, 0.0), axis=0, ddof=1)
+    return np.where(enough, np.sqrt(variance * units / np.where(enough, units - 1, 1)), nan)
 
 
 def t_quantile(df: Any, confidence: float) -> Any:

@@ -17,7 +17,7 @@ from ._frames import has_names
 from ._validation.labels import check_names
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
-from .losses import CustomLoss, Loss, LossName, as_loss
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
@@ -103,10 +103,10 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
-        if not isinstance(other, Accumulator) or not _same_kind(self, other):
+        if not isinstance(other, Accumulator) or other._kind() != self._kind():
             raise InputError(
-                f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, "
-                f"the other {_describe(other)}"
+                "only an Accumulator of the same kind can be merged: with the same loss, "
+                f"{self.loss!r}, and multilabel={self.multilabel}"
             )
         if other._state is None:
             return self
@@ -149,6 +149,10 @@ class Accumulator:
             n_members=self.n_members,
         )
 
+    def _kind(self) -> tuple[Any, ...]:
+        """What two of a kind have in common; functions of one name need not be the same."""
+        return repr(self.loss), getattr(self.loss, "function", None), self.multilabel
+
     def _class_names(self, k: int) -> tuple[str, ...]:
         return check_names(self._names, k) or tuple(map(str, range(k)))
 
@@ -164,18 +168,3 @@ class Accumulator:
                 f"`probs` must have the same shape as the previous members, {before}; got "
                 f"{tuple(p.shape)}"
             )
-
-
-def _same_kind(a: Accumulator, b: Accumulator) -> bool:
-    """Whether two Accumulators have the same loss; functions of one name need not be the same."""
-    if isinstance(a.loss, CustomLoss) and isinstance(b.loss, CustomLoss):
-        return bool(a.loss.function == b.loss.function) and a.multilabel == b.multilabel
-    return _describe(a) == _describe(b)
-
-
-def _describe(acc: Any) -> str:
-    if not isinstance(acc, Accumulator):
-        return type(acc).__name__
-    if acc.multilabel:
-        return f"{acc.loss!r}, multilabel"
-    return repr(acc.loss)

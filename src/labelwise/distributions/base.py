@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Se
 import numpy as np
 
 from .._arrays import Array
-from .._engine.blocks import with_values
 from .._engine.compute import Computed
 from .._tables import Shown, Summary, counted, first_names
 from ..events import Events, Family
@@ -25,7 +24,6 @@ else:  # Python 3.13 knows defaults
 
     ArrayT = TypeVar("ArrayT")
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
-DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
 
 class ArrayOf(Protocol[ArrayT_co]):
@@ -166,11 +164,6 @@ def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
     if weights is None or weights.ndim == 1:
         return weights
     return weights[(slice(None), *index)]
-
-
-def with_ids(q: DistributionT, ids: Any) -> DistributionT:
-    """The same distribution with names of its instances."""
-    return with_values(q, ids=ids)
 
 
 def not_a_distribution(q: Any) -> TypeError:

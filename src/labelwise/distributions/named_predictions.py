@@ -54,14 +54,12 @@ def read_names(
     member_axis: int | None = None,
     class_axis: int = -1,
     members: bool = True,
-    any_column: bool = False,
 ) -> Input:
     """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the
     order of the first; anything else as it is.
 
     ``class_names`` must be the names of the columns, if these have any, and their order is that of
-    the result. Without them, a column that is called like an id is refused, unless it is known that
-    ``any_column`` is a class.
+    the result. Without them, a column that is called like an id is refused.
     """
     if type(given) is np.ndarray or not has_names(given):
         return Input(given, member_axis, class_axis, class_names, None, None)
@@ -105,7 +103,7 @@ def read_names(
             )
         values = np.take(values, [names.index(word) for word in wanted], axis=columns)
         names = wanted
-    elif not any_column:
+    else:
         _check_columns(np.moveaxis(values, columns, -1), names, name)
     return Input(values, member_axis, class_axis, names, ids, member_names)
 

@@ -164,23 +164,15 @@ def reverse_mutual_information(
             )
         return closed
     law: Any = q.marginal()
-    weights = law.weights
     xp = namespace(law.t)
     m = law.mean[0]
     each = loss.divergence(m + 0 * law.t, law.t, -law.deviation)
     if isinstance(loss, JointLog):
         impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
         each = xp.where(impossible, xp.full_like(each, float("inf")), each)
-    if weights is not None:  # a member of weight 0 is ignored, even if its divergence is infinite
-        weights = (
-            weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
-        )
-        return xp.sum(
-            xp.where(
-                weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]
-            ),
-            axis=0,
-        )
+    if law.weights is not None:  # a member of weight 0 is ignored, even if it diverges infinitely
+        heard = (law.weights > 0).reshape(law.weights.shape + (1,) * (each.ndim - law.weights.ndim))
+        each = xp.where(heard, each, 0 * m[..., 0])
     return average(law, each)
 
 

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from .._arrays import ClassNames, to_numpy
+from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import row_labels
 from .._validation.arguments import as_seed, check_choice, check_positive
 from .._validation.labels import plain_labels
 from .._validation.probabilities import FEW_ROWS
 from ..distributions import Ensemble, MultiLabelEnsemble
-from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ._adapter import Adapter, class_order, each_model
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
@@ -168,7 +168,7 @@ def from_models(
         probs = softmax_of(scores) if activation == "softmax" else scores
         q = Ensemble(probs, **options)
     if len(q.batch_shape) == 1:
-        q = with_ids(q, row_labels(X))  # labels with the same index are matched by it
+        q = with_values(q, ids=row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
         return q
     if labels is None:
