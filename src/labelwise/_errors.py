@@ -147,10 +147,10 @@ class InputError(_Worded, ValueError):
 
     Examples
     --------
-    >>> error = InputError("`probs` must sum to 1; the sums range from 0.98 to 1", fix="clip", where="model2.csv", name="probs")
-    >>> print(error)
-    model2.csv: `probs` must sum to 1; the sums range from 0.98 to 1. If that is rounding, clip it: probs.clip(0, 1)
-    """  # noqa: E501
+    >>> sentence = "`p` must not be negative; got -1e-9"
+    >>> print(InputError(sentence, fix="clip", where="model2.csv", name="p"))
+    model2.csv: `p` must not be negative; got -1e-9. If that is rounding, clip it: p.clip(0, 1)
+    """
 
 
 class InputNote(_Worded, UserWarning):

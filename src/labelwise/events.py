@@ -230,9 +230,10 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     that is a sibling of inner nodes is mapped to itself. With ``conditional`` each node is taken
     given its parent (nested dichotomies when every node has two children).
 
-    >>> tree({"malignant": {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}, "negative": "negative"}).names
+    >>> malignant = {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}
+    >>> tree({"malignant": malignant, "negative": "negative"}).names
     ('malignant', 'melanoma', 'other', 'lung', 'lymphoma', 'negative')
-    """  # noqa: E501
+    """
     if not isinstance(spec, Mapping) or not spec:
         raise TypeError(
             f"`spec` must map node names to children, such as {{'malignant': ['lung', "

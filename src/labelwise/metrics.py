@@ -38,11 +38,11 @@ class LabelwiseMetric:
     Examples
     --------
     >>> metric = LabelwiseMetric("squared", class_names=["nevus", "melanoma"])
-    >>> for batch in np.array([[[[0.9, 0.1]], [[0.7, 0.3]]], [[[0.5, 0.5]], [[0.5, 0.5]]]]):  # two batches of (M, N, K)
-    ...     _ = metric.update(batch)
+    >>> for ill in ([0.1, 0.3], [0.5, 0.5]):  # two batches of two members (M, N, K), one case each
+    ...     _ = metric.update(np.array([[[1 - p, p]] for p in ill]))
     >>> metric.compute().epistemic, metric.n_instances
     (array([0.005, 0.005]), 2)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,

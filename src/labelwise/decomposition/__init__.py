@@ -70,13 +70,13 @@ def decompose(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]]), class_names=["lung", "lymphoma", "melanoma"])
-    >>> u = decompose(q)
+    >>> probs = np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]])  # two members, one case
+    >>> u = decompose(lw.Ensemble(probs, class_names=["lung", "lymphoma", "melanoma"]))
     >>> u.epistemic.round(3)  # the members disagree about two of the classes
     array([[0.296, 0.278, 0.   ]])
     >>> u["melanoma"].total.round(3)
     array([0.469])
-    """  # noqa: E501
+    """
     if not isinstance(q, Distribution):
         q = as_distribution(q)
     loss = as_loss(loss)

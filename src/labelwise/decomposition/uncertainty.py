@@ -100,12 +100,9 @@ class Uncertainty(Result, Generic[ArrayT]):
         for unequal costs.
         """
         if weights is None and self.structure == "overlapping":
-            names = list(self.class_names)
-            if len(names) > 4:
-                names[4:] = ["…"]
             raise InputError(
-                f"these events ({', '.join(names)}) overlap, so a plain sum counts classes more "
-                "than once. Pass `weights`, one per event"
+                f"these events ({first_names(self.class_names, 4)}) overlap, so a plain sum counts "
+                "classes more than once. Pass `weights`, one per event"
             )
         w: Any = None
         if weights is not None:
@@ -161,11 +158,11 @@ class Uncertainty(Result, Generic[ArrayT]):
         Examples
         --------
         >>> probs = np.array([[[0.9, 0.1]], [[0.7, 0.3]], [[0.8, 0.2]], [[0.6, 0.4]]])
-        >>> q = lw.Ensemble(probs, factors={"prompt": ["a", "a", "b", "b"], "model": ["x", "y", "x", "y"]})
+        >>> q = lw.Ensemble(probs, factors={"prompt": list("aabb"), "model": list("xyxy")})
         >>> s = lw.decompose(q, "squared").sources(rng=0)
         >>> s.names, s.means.sum(axis=1).round(4) + 0
         (('prompt', 'model', 'interaction'), array([0.005, 0.02 , 0.   ]))
-        """  # noqa: E501
+        """
         if self.ensemble is None:
             raise InputError(
                 "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': "
@@ -202,11 +199,12 @@ class Uncertainty(Result, Generic[ArrayT]):
 
         A whole number is a label's name where all names are integers, else its position.
 
-        >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
+        >>> melanoma = np.array([[0.1, 0.5, 0.1], [0.1, 0.5, 0.7]])  # two members, three cases
+        >>> probs = np.stack([1 - melanoma, melanoma], axis=-1)
         >>> u = lw.decompose(lw.Ensemble(probs, class_names=["nevus", "melanoma"]))
         >>> u.top(2, by="total", label="melanoma").indices
         array([1, 2])
-        """  # noqa: E501
+        """
         if label is None:
             return self._top(self.sum(), n, by, None)
         name = self.class_names[class_position(label, self.class_names, "label")]
@@ -244,12 +242,14 @@ class Uncertainty(Result, Generic[ArrayT]):
 
         Examples
         --------
-        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["nevus", "melanoma"]), "squared")
+        >>> probs = np.array([[[0.9, 0.1]], [[0.7, 0.3]]])
+        >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
+        >>> u = lw.decompose(q, "squared")
         >>> print(u.to_frame(layout="long", y_true=["melanoma"]).round(3))
            instance    y_true     label  total  aleatoric  epistemic
         0         0  melanoma     nevus   0.16       0.15       0.01
         1         0  melanoma  melanoma   0.16       0.15       0.01
-        """  # noqa: E501
+        """
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
@@ -326,10 +326,11 @@ class Uncertainty(Result, Generic[ArrayT]):
         Keys hold letters, digits, spaces and ``_ - .`` only, as MLflow asks; other characters
         become ``_``. The epistemic part of a single member, which is not known, is left out.
 
-        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"]), "squared")
+        >>> q = lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"])
+        >>> u = lw.decompose(q, "squared")
         >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
         {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
-        """  # noqa: E501
+        """
         means: dict[str, float] = {}
         if self.structure != "overlapping":
             means = self.sum().to_dict()

@@ -20,10 +20,9 @@ class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions of M members for K labels that may occur together; parameters as for
     `Ensemble`, without the sum to 1.
 
-    >>> q = MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]]), class_names=["beach", "sunset"])
-    >>> q.mean()
+    >>> MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]])).mean()
     array([[0.8, 0.8]])
-    """  # noqa: E501
+    """
 
     exclusive: ClassVar[bool] = False
 

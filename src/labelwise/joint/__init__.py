@@ -183,9 +183,10 @@ def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss
     The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter
     is. Another loss replaces KL by its own divergence.
 
-    >>> expected_pairwise_kl(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]))
+    >>> expected_pairwise_kl(q, "squared").round(3)
     array([0.04])
-    """  # noqa: E501
+    """
     return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 

@@ -127,11 +127,12 @@ def from_models(
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> models = [LogisticRegression(C=c).fit([[0.0], [1.0], [2.0]], ["no", "no", "yes"]) for c in (0.1, 1, 10)]
+    >>> X, y = [[0.0], [1.0], [2.0]], ["no", "no", "yes"]
+    >>> models = [LogisticRegression(C=c).fit(X, y) for c in (0.1, 1, 10)]
     >>> q = lw.from_models(models, [[0.5], [1.5]])
     >>> q.probs.shape, q.class_names
     ((3, 2, 2), ('no', 'yes'))
-    """  # noqa: E501
+    """
     if activation is not None:
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,10 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ..decomposition import Uncertainty, decompose
 from ..distributions import Ensemble
-from ..events import Events, Label
-from ..losses import Loss, LossName
 from ._adapter import aligned
 
 
@@ -57,14 +53,14 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array(["healthy", "healthy", "ill", "ill"])
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], ["healthy", "healthy", "ill", "ill"]
     >>> model = LabelwiseClassifier(random_state=0).fit(X, y)
     >>> model.predict(X)
     array(['healthy', 'healthy', 'ill', 'ill'], dtype='<U7')
-    >>> u = model.uncertainty(X)
+    >>> u = lw.decompose(model.predict_distribution(X))
     >>> u["ill"].epistemic.shape
     (4,)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -176,19 +172,6 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class with the highest mean probability, (N,)."""
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[np.argmax(proba, axis=1)])
-
-    def uncertainty(
-        self,
-        X: Any,
-        loss: LossName | Loss = "log",
-        *,
-        events: Events | Mapping[str, Sequence[Label]] | None = None,
-        correction: Literal["jackknife"] | None = None,
-    ) -> Uncertainty:
-        """Label-wise total, aleatoric and epistemic uncertainty of the predictions for ``X``;
-        options as in `labelwise.decompose`.
-        """
-        return decompose(self.predict_distribution(X), loss, events=events, correction=correction)
 
 
 def _random_states(estimator: Any) -> list[str]:
