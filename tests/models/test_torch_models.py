@@ -1,4 +1,4 @@
-"""torch modules as members: what is restored, dropout, types, devices and axes."""
+"""torch modules as members: what is restored, dropout, types and axes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from sklearn.naive_bayes import GaussianNB
 from torch import nn
 
 import labelwise as lw
 from labelwise.models.torch_models import _evaluating, _seeded
-from model_cases import CODES, RNG, X, Y, net, softmax_by_hand
+from model_cases import CODES, RNG, X, net, softmax_by_hand
 
 
 def test_modes_gradients_and_random_state_are_restored(nets):
@@ -118,15 +117,12 @@ def test_segmentation_has_its_classes_on_another_axis():
         lw.from_models(models, images, class_axis=0)
 
 
-def test_half_precision_and_another_device(nets):
+def test_half_precision(nets):
     expected = softmax_by_hand(nets, X)
     q = lw.from_models([n.to(torch.bfloat16) for n in nets], X)
     assert q.probs.dtype == np.float32
     np.testing.assert_allclose(q.probs, expected, atol=0.02)
-    q = lw.from_models(nets, X, device="cpu")
     assert next(nets[0].parameters()).dtype == torch.bfloat16
-    with pytest.raises(ValueError, match="`device` is for torch modules"):
-        lw.from_models(GaussianNB().fit(X, Y), X, device="cuda")
 
 
 def test_modes_come_back_after_an_error() -> None:

@@ -33,7 +33,6 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
 
 
 class _Options(TypedDict, total=False):
-    device: Any
     activation: str | None
     class_names: ClassNames | None
     class_axis: int
@@ -56,7 +55,6 @@ def from_models(
     models: Any,
     X: Any,
     *,
-    device: Any = None,
     activation: str | None = None,
     class_names: ClassNames | None = None,
     class_axis: int = -1,
@@ -74,8 +72,8 @@ def from_models(
     models : model or sequence of models
         - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is
           asked ``n_samples`` times with dropout switched on (MC dropout; each instance has its own
-          masks, and batch normalization stays as it is). Modes, gradients, devices and random state
-          are restored.
+          masks, and batch normalization stays as it is). They are asked where they are, on their
+          device; modes, gradients and random state are restored.
         - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting,
           `~sklearn.calibration.CalibratedClassifierCV`, also inside
           `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
@@ -89,8 +87,6 @@ def from_models(
         Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken
         out, the rest is passed by name), or inputs alone; it is read once, all models see each
         batch.
-    device : optional
-        For torch: move the modules there while they are asked. Defaults to where they are.
     activation : {"softmax", "sigmoid", "none"}, optional
         What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to
         1 (a warning says so), and to what the values say elsewhere: rows that sum to 1 are
@@ -137,7 +133,7 @@ def from_models(
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
-    adapter = _adapter_of(models, device, n_samples, extra_modules, as_seed(rng))
+    adapter = _adapter_of(models, n_samples, extra_modules, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)
@@ -153,7 +149,11 @@ def from_models(
         batches = list(array_batches(X, batch_size or adapter.batch_size))
         total = len(batches)
     scores, labels = _predict(adapter, _with_progress(batches, total, progress))
-    scores, activation = _activated(_classes_last(scores, class_axis), adapter, activation)
+    scores = _classes_last(scores, class_axis)
+    if scores.shape[-1] == 1:
+        scores, activation = _two_classes(scores[..., 0], adapter, activation)
+    elif activation is None:
+        activation = _activation(scores, adapter)
     if is_instance_of(X, "torch", "Tensor"):
         scores = sys.modules["torch"].from_numpy(np.ascontiguousarray(scores)).to(X.device)
     names, order = class_order(adapter.class_names, class_names)
@@ -181,7 +181,7 @@ def from_models(
 
 
 def _adapter_of(
-    models: Any, device: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
+    models: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
 ) -> Adapter:
     """The library of the models; nothing is imported that is not already in use."""
     if isinstance(models, Mapping):  # the result of cross_validate
@@ -199,14 +199,12 @@ def _adapter_of(
     def all_are(module: str, name: str) -> bool:
         return all(is_instance_of(model, module, name) for model in several)
 
-    kind = type(several[0]).__name__
     if all_are("torch.nn", "Module"):
         from .torch_models import torch_adapter
 
-        return torch_adapter(several, single, n_samples, extra_modules, device, seed)
-    if device is not None:
-        raise ValueError(f"`device` is for torch modules; got {device!r} for {kind}")
+        return torch_adapter(several, single, n_samples, extra_modules, seed)
     if n_samples is not None:
+        kind = type(several[0]).__name__
         raise ValueError(f"`n_samples` is for dropout in torch modules; got {n_samples} for {kind}")
     for module, name, make in LIBRARIES:
         if all_are(module, name):
@@ -295,15 +293,6 @@ def _classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:
     return np.moveaxis(scores, axis, -1)
 
 
-def _activated(
-    scores: np.ndarray, adapter: Adapter, activation: str | None
-) -> tuple[np.ndarray, str]:
-    """Scores of at least two classes, and the activation that makes them probabilities."""
-    if scores.shape[-1] == 1:
-        return _two_classes(scores[..., 0], adapter, activation)
-    return scores, activation or _activation(scores, adapter)
-
-
 def _activation(scores: np.ndarray, adapter: Adapter) -> str:
     """What the library says, checked against the values, or what they say themselves."""
     if adapter.multilabel:
@@ -329,7 +318,7 @@ def _activation(scores: np.ndarray, adapter: Adapter) -> str:
             "probabilities, without a softmax. "
             "Pass activation='none' to say so, or activation='softmax' if they are logits all the "
             "same",
-            stacklevel=4,
+            stacklevel=3,
         )
         return "none"
     if scores.size >= FEW_OUTPUTS and 0 <= scores.min() < scores.max() <= 1:

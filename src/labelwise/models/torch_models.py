@@ -1,5 +1,5 @@
-"""torch modules as members, also Hugging Face models and networks with dropout; modes, devices and
-random state are restored.
+"""torch modules as members, also Hugging Face models and networks with dropout; modes and random
+state are restored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ def torch_adapter(
     single: bool,
     n_samples: int | None,
     extra_modules: Sequence[type[nn.Module]],
-    device: Any,
     seed: int,
 ) -> Adapter:
     """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members
@@ -46,7 +45,6 @@ def torch_adapter(
         with ExitStack() as stack:
             for model in models:
                 stack.enter_context(_evaluating(model))
-                stack.enter_context(_moved(model, device))
             stack.enter_context(_seeded(seed))
             if n_samples is not None:
                 for of_model in layers:
@@ -85,20 +83,6 @@ def _seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def _moved(model: nn.Module, device: Any) -> Iterator[None]:
-    """The module on another device; afterwards where it was."""
-    before = next((p.device for p in model.parameters()), None)
-    if device is None or before is None or before == torch.device(device):
-        yield
-        return
-    model.to(device)
-    try:
-        yield
-    finally:
-        model.to(before)
 
 
 def _scores(model: nn.Module, batch: Batch) -> torch.Tensor:
