@@ -91,14 +91,14 @@ class Accumulator:
         if w.ndim == 0:  # one weight for all instances
             instances = (1,) * p.ndim
         w = w.reshape(instances)
-        self._join((w, 0 * w), [p])
+        self._join_state((w, 0 * w), [p])
         self._like = p[..., :0]
         self.n_members += 1
         return self
 
-    def _join(self, weight: Any, given: Any) -> None:
+    def _join_state(self, weight: Any, given: Any) -> None:
         """Join the state with a member, or with the arrays of another state."""
-        loss = self._bound(int(given[0].shape[-1]))
+        loss = self._bound_loss(int(given[0].shape[-1]))
         self._state, self._own = joining.take_in(self._state, weight, given, loss, own=self._own)
 
     def merge(self, other: Accumulator) -> Accumulator:
@@ -121,7 +121,7 @@ class Accumulator:
             self._own = other._own = False  # from now on both have these arrays
         else:
             self._check_shape(other._state.spread)
-            self._join(other._state[:2], other._state[2:])
+            self._join_state(other._state[:2], other._state[2:])
         self.n_members += other.n_members
         return self
 
@@ -132,7 +132,7 @@ class Accumulator:
         state = self._state
         if not bool(namespace(state.weight).all(state.weight > 0)):
             raise InputError("the weights so far are all zero (for some instance)")
-        loss = self._bound(state.spread.shape[-1])
+        loss = self._bound_loss(state.spread.shape[-1])
         parts, sums = joining.concluded(state, loss)
         if self._like is not None:
             parts = tuple([back(x, self._like) for x in parts])
@@ -156,7 +156,7 @@ class Accumulator:
     def _class_names(self, k: int) -> tuple[str, ...]:
         return check_names(self._names, k) or tuple(map(str, range(k)))
 
-    def _bound(self, k: int) -> Loss:
+    def _bound_loss(self, k: int) -> Loss:
         return self.loss.bind(self._class_names(k))
 
     def _check_shape(self, p: Array) -> None:

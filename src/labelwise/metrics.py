@@ -91,7 +91,7 @@ class LabelwiseMetric:
             raise InputError(
                 f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}"
             )
-        self._labels(tuple(map(str, range(len(sums) // 3))))
+        self._check_labels(tuple(map(str, range(len(sums) // 3))))
         self._sums, self._one_member = sums.copy(), False
         return self
 
@@ -102,7 +102,7 @@ class LabelwiseMetric:
             kind = MultiLabelEnsemble if self.multilabel else Ensemble
             q = kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
-        names = self._labels(u.class_names)
+        names = self._check_labels(u.class_names)
         k = len(names)
         order = list(range(k))
         if q.class_names is not None and q.class_names != names:
@@ -136,7 +136,7 @@ class LabelwiseMetric:
             n_members=1 if self._one_member else None,
         )
 
-    def _labels(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_labels(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The labels, which are ``names`` if none are known yet; their number must be the same."""
         if self._names is None:
             self._names = names

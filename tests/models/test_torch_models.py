@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import labelwise as lw
-from labelwise.models.torch_models import _evaluating, _seeded
+from labelwise.models.torch_models import _module_evaluating, _seeded_torch
 from model_cases import CODES, RNG, X, net, softmax_by_hand
 
 
@@ -128,10 +128,10 @@ def test_half_precision(nets):
 def test_modes_come_back_after_an_error() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout()).train()
     model[0].eval()
-    with _evaluating(model):
+    with _module_evaluating(model):
         assert not model.training
         assert not torch.is_grad_enabled()
-    with pytest.raises(KeyError), _evaluating(model):
+    with pytest.raises(KeyError), _module_evaluating(model):
         raise KeyError
     assert [module.training for module in model.modules()] == [True, False, True]
     assert torch.is_grad_enabled()
@@ -141,8 +141,8 @@ def test_the_global_generator_goes_on_as_before() -> None:
     torch.manual_seed(1)
     expected = torch.rand(2)
     torch.manual_seed(1)
-    with _seeded(5):
+    with _seeded_torch(5):
         inside = torch.rand(1)
     assert torch.equal(torch.rand(2), expected)
-    with _seeded(5):
+    with _seeded_torch(5):
         assert torch.equal(torch.rand(1), inside)

@@ -40,8 +40,9 @@ class Measure:
         if self.costs is None or self.n_classes is None:
             return self
         rest = [k for k in range(self.n_classes) if k not in part]
-        costs = []
-        for cost in (self.costs.false_positive, self.costs.false_negative):
+        costs: list[Any] = []
+        both: Any = (self.costs.false_positive, self.costs.false_negative)
+        for cost in both:
             costs.append(np.append(cost[list(part)], cost[rest].max()) if np.ndim(cost) else cost)
         return _of_loss(CostLoss(*costs), len(part) + 1)
 
@@ -85,7 +86,8 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
         if isinstance(side, Mapping):
             loss = loss.bind(tuple(side))
             break
-    costs = np.broadcast(loss.false_positive, loss.false_negative)
+    both: Any = (loss.false_positive, loss.false_negative)  # without names by now
+    costs = np.broadcast(*both)
     if not costs.ndim:
         return _of_loss(loss)
     if costs.size < 2:

@@ -35,13 +35,13 @@ def examine(measure: Measure, seed: int) -> Iterable[AxiomResult]:
     if measure.n_classes is not None:
         shapes = tuple((measure.n_classes, m) for m in dict.fromkeys(m for _, m in SHAPES))
     for g, (n_classes, n_members) in enumerate(shapes):
-        group = Group(measure, n_classes, n_members, (seed, g))
+        group = CandidateGroup(measure, n_classes, n_members, (seed, g))
         for rule in RULES:
             group.judge(rule, results)
     return results.values()
 
 
-class Group:
+class CandidateGroup:
     """Candidates of one shape, from their own random stream."""
 
     def __init__(

@@ -92,7 +92,7 @@ def decompose(
         class_names = family.names
         structure = family.structure(q.n_classes, q.class_names)
     if loss.per_event:
-        loss = loss.bind(class_names or _numbers(q.n_classes))
+        loss = loss.bind(class_names or _numbered_class_names(q.n_classes))
 
     def equations(q: Distribution[Any]) -> Computed:
         parts = q.marginal(family).split(loss)
@@ -121,7 +121,7 @@ def decompose(
         total,
         aleatoric,
         epistemic,
-        class_names=class_names or _numbers(total.shape[-1]),
+        class_names=class_names or _numbered_class_names(total.shape[-1]),
         loss=loss,
         events=family,
         structure=structure,
@@ -134,7 +134,7 @@ def decompose(
 
 
 @lru_cache(maxsize=64)
-def _numbers(k: int) -> tuple[str, ...]:
+def _numbered_class_names(k: int) -> tuple[str, ...]:
     return tuple(map(str, range(k)))
 
 

@@ -29,7 +29,7 @@ from .._validation.labels import check_names
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
-from .marginals.logit_normal import correlated, softmax
+from .marginals.logit_normal import gaussian_logits, softmax
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -178,7 +178,7 @@ class LogisticNormal(Distribution[ArrayT]):
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
-        return cast(ArrayT, softmax(correlated(normals, self.loc, self._factor)))
+        return cast(ArrayT, softmax(gaussian_logits(normals, self.loc, self._factor)))
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:

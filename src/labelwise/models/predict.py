@@ -148,12 +148,12 @@ def from_models(
             check_positive(batch_size, "batch_size")
         batches = list(array_batches(X, batch_size or adapter.batch_size))
         total = len(batches)
-    scores, labels = _predict(adapter, _with_progress(batches, total, progress))
+    scores, labels = _scores_of_models(adapter, _batches_with_progress(batches, total, progress))
     scores = _classes_last(scores, class_axis)
     if scores.shape[-1] == 1:
-        scores, activation = _two_classes(scores[..., 0], adapter, activation)
+        scores, activation = _scores_of_two_classes(scores[..., 0], adapter, activation)
     elif activation is None:
-        activation = _activation(scores, adapter)
+        activation = _activation_of_scores(scores, adapter)
     if is_instance_of(X, "torch", "Tensor"):
         scores = sys.modules["torch"].from_numpy(np.ascontiguousarray(scores)).to(X.device)
     names, order = class_order(adapter.class_names, class_names)
@@ -231,7 +231,9 @@ def is_instance_of(model: Any, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(model, kind)
 
 
-def _predict(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
+def _scores_of_models(
+    adapter: Adapter, batches: Iterable[Batch]
+) -> tuple[np.ndarray, np.ndarray | None]:
     """The scores of all members, (M, N, ...), and the labels."""
     scores: list[np.ndarray] = []
     labels: list[np.ndarray] = []
@@ -260,7 +262,9 @@ def _predict(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np
     return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
 
 
-def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) -> Iterable[Batch]:
+def _batches_with_progress(
+    batches: Iterable[Batch], total: int | None, wanted: bool
+) -> Iterable[Batch]:
     """The batches, with a progress bar on a terminal if there are several."""
     if not wanted or total == 1 or sys.stderr is None or not sys.stderr.isatty():
         return batches
@@ -293,7 +297,7 @@ def _classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:
     return np.moveaxis(scores, axis, -1)
 
 
-def _activation(scores: np.ndarray, adapter: Adapter) -> str:
+def _activation_of_scores(scores: np.ndarray, adapter: Adapter) -> str:
     """What the library says, checked against the values, or what they say themselves."""
     if adapter.multilabel:
         return "sigmoid"
@@ -302,7 +306,7 @@ def _activation(scores: np.ndarray, adapter: Adapter) -> str:
     sum_to_one = (np.abs(sums - 1) < 1e-3).all(axis=rows) & (scores >= 0).all(axis=(*rows, -1))
     if sums[0].size >= FEW_ROWS:
         rule = "values that sum to 1 over the classes, as after a softmax"
-        _check_alike(sum_to_one, rule, adapter)
+        _check_models_alike(sum_to_one, rule, adapter)
     found = f"sums range from {sums.min():.4g} to {sums.max():.4g}"
     if adapter.scores == "unknown" and not sum_to_one.all():
         raise ValueError(
@@ -330,7 +334,7 @@ def _activation(scores: np.ndarray, adapter: Adapter) -> str:
     return "softmax"
 
 
-def _two_classes(
+def _scores_of_two_classes(
     second: np.ndarray, adapter: Adapter, activation: str | None
 ) -> tuple[np.ndarray, str]:
     """Scores of two classes from those of the second, (M, N, ...)."""
@@ -343,7 +347,7 @@ def _two_classes(
     shares = np.asarray(((second >= 0) & (second <= 1)).all(axis=values))
     if activation is None:
         if second[0].size >= FEW_OUTPUTS:
-            _check_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
+            _check_models_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
         activation = "none"
         if adapter.scores == "logits":
             activation = "sigmoid"
@@ -363,7 +367,7 @@ def _two_classes(
     return np.stack([1 - second, second], axis=-1), "none"
 
 
-def _check_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
+def _check_models_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
     """Refuse members of which some (M,) give probabilities and others logits: one activation would
     be wrong for either.
     """

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from ..distributions import Ensemble
-from ._adapter import aligned
+from ._adapter import align_columns_to_classes
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -144,7 +144,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"epistemic uncertainty); got {m!r}"
             )
         name = "the default estimator" if self.estimator is None else type(base).__name__
-        if not self.bootstrap and (self.estimator is None or not _random_states(base)):
+        if not self.bootstrap and (self.estimator is None or not _random_state_parameters(base)):
             raise ValueError(
                 f"without bootstrap all members would be the same: {name} has no `random_state` "
                 "to vary. Set bootstrap=True, or choose another `estimator`"
@@ -160,7 +160,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         members = []
         for member in self.estimators_:
             probs = np.asarray(member.predict_proba(X))
-            members.append(aligned(probs, member.classes_, self.classes_))
+            members.append(align_columns_to_classes(probs, member.classes_, self.classes_))
         names = tuple(map(str, self.classes_))
         return Ensemble(np.stack(members), member_axis=0, class_names=names)
 
@@ -174,7 +174,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[np.argmax(proba, axis=1)])
 
 
-def _random_states(estimator: Any) -> list[str]:
+def _random_state_parameters(estimator: Any) -> list[str]:
     """The names of all parameters that seed something, also those of the steps of a pipeline."""
     names = sorted(estimator.get_params())
     return [name for name in names if f"__{name}".endswith("__random_state")]
@@ -185,7 +185,7 @@ def _fit_member(
 ) -> Any:
     rng = check_random_state(seed)
     member = clone(base)
-    for name in _random_states(member):
+    for name in _random_state_parameters(member):
         member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
     if bootstrap:
         X, y = resample(X, y, stratify=codes, random_state=rng)

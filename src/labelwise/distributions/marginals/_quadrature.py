@@ -23,7 +23,7 @@ and for normal log-odds.
 
 
 @lru_cache(maxsize=2)
-def _rule(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
     x, w = np.polynomial.legendre.leggauss(n)
     return (x + 1) / 2, w / 2
 
@@ -35,7 +35,7 @@ def logit_nodes(
     points ``meet``.
     """
     xp = namespace(low)
-    v, w = [like(x, low).reshape((-1,) + (1,) * low.ndim) for x in _rule(NODES)]
+    v, w = [like(x, low).reshape((-1,) + (1,) * low.ndim) for x in _gauss_legendre(NODES)]
     inner = xp.sort(xp.stack([xp.minimum(xp.maximum(x, low), high) for x in meet], axis=0), axis=0)
     ends = []
     for x in (low, *inner, high):
@@ -48,7 +48,7 @@ def logit_nodes(
     return center + width * xp.sinh(all_y), xp.concat(dy, axis=0) * width * xp.cosh(all_y)
 
 
-def corners(t: Array | None, x: Array) -> list[Array]:
+def kink_log_odds(t: Array | None, x: Array) -> list[Array]:
     """The log-odds (finite at the ends) of the corner ``t`` of a loss as a list for `logit_nodes`,
     in the shape of ``x``.
     """
@@ -76,7 +76,7 @@ def sigmoid_step(x: Array, step: Array) -> Array:
     )
 
 
-def blocks(
+def in_instance_blocks(
     f: Callable[..., tuple[Array, ...]],
     arrays: tuple[Array, ...],
     per_value: int,

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from ..._arrays import Array, namespace, sum_first
 from ...losses import Expectation, Loss
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
+from ._quadrature import (
+    NODES,
+    in_instance_blocks,
+    kink_log_odds,
+    logit_nodes,
+    sigmoid,
+    sigmoid_step,
+)
 from .atoms import Atoms
 from .base import Marginal, Split
 
@@ -39,7 +46,7 @@ class Beta(Marginal):
             def of_block(a: Array, b: Array) -> tuple[Array, ...]:
                 return Marginal.split(Beta(a, b), loss)[:3]
 
-            parts = blocks(of_block, (law.a, law.b), 3 * NODES)
+            parts = in_instance_blocks(of_block, (law.a, law.b), 3 * NODES)
         total, aleatoric, epistemic = [xp.where(sure, 0 * x, x) for x in parts]
         return Split(total, aleatoric, epistemic)
 
@@ -58,7 +65,7 @@ class Beta(Marginal):
         width = xp.minimum(spread, xp.ones_like(spread))
         low, high = -xp.maximum(45 / a, 10 * spread), xp.maximum(45 / b, 10 * spread)
         away, dx = logit_nodes(
-            low, high, 0 * a, width, [0 * a, *(x - center for x in corners(kink, a))]
+            low, high, 0 * a, width, [0 * a, *(x - center for x in kink_log_odds(kink, a))]
         )
         log_density = _log_density(a, b, t0, c0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))

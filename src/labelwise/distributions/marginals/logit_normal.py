@@ -15,7 +15,14 @@ from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
 from ..._engine.ensembles import split_atoms
 from ...events import Events, event_sums
 from ...losses import Expectation, Loss
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
+from ._quadrature import (
+    NODES,
+    in_instance_blocks,
+    kink_log_odds,
+    logit_nodes,
+    sigmoid,
+    sigmoid_step,
+)
 from .atoms import Atoms
 from .base import Marginal, Split
 
@@ -52,7 +59,7 @@ class LogitNormal(Marginal):
         center = xp.where(reached, -loc, 0 * loc)
         width = xp.where(reached, xp.ones_like(loc), high - low)
         away, dx = logit_nodes(
-            low, high, center, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))]
+            low, high, center, width, [-loc, 0 * loc, *(x - loc for x in kink_log_odds(kink, loc))]
         )
         z = away / scale
         weights = dx * xp.exp(-z * z / 2)
@@ -73,13 +80,15 @@ class LogitNormal(Marginal):
         return t, c
 
     def split(self, loss: Loss) -> Split:
-        parts = self._in_blocks(lambda block: Marginal.split(block, loss)[:3])
-        bound = (1e-9 + 64 * smallest(self.loc)[1]) * parts[0]
-        return Split(*parts, (bound, bound, bound))
+        total, aleatoric, epistemic = self._in_blocks(lambda block: Marginal.split(block, loss)[:3])
+        bound = (1e-9 + 64 * smallest(self.loc)[1]) * total
+        return Split(total, aleatoric, epistemic, (bound, bound, bound))
 
     def _in_blocks(self, f: Callable[[LogitNormal], tuple[Array, ...]]) -> tuple[Array, ...]:
         """``f`` of this law, a block of instances at a time: each has hundreds of nodes."""
-        return blocks(lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4 * NODES)
+        return in_instance_blocks(
+            lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4 * NODES
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +111,7 @@ class Sampled(Marginal):
         complements where these are summed.
         """
         xp, k = namespace(loc), loc.shape[-1]
-        normals = like(_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
+        normals = like(_sobol_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
         if factor.ndim == loc.ndim:
             z = normals.T[:, :, None] * factor.T[:, None, :]
         else:
@@ -128,7 +137,9 @@ class Sampled(Marginal):
             )
         return xp.stack([t for t, _ in sides], axis=-1), xp.stack([c for _, c in sides], axis=-1)
 
-    def _map(self, f: Callable[[Array, Array | None], tuple[Array, ...]]) -> tuple[Array, ...]:
+    def _over_instance_blocks(
+        self, f: Callable[[Array, Array | None], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
         """Apply ``f`` to the probabilities of blocks of instances.
 
         A block has as many instances for any batch, the last being filled up: the bits of a matrix
@@ -156,10 +167,12 @@ class Sampled(Marginal):
         A loss with a corner may have all its epistemic uncertainty where no point fell, so one more
         point as far out as the farthest is reckoned with.
         """
-        total, aleatoric, epistemic, *errors = self._map(lambda t, c: self._of_block(loss, t, c))
+        total, aleatoric, epistemic, *errors = self._over_instance_blocks(
+            lambda t, c: self._parts_of_replicates(loss, t, c)
+        )
         return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
-    def _of_block(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
+    def _parts_of_replicates(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
         """Total, aleatoric and epistemic uncertainty and their three error bounds.
 
         Each replicate is an ensemble of its points; what their means disagree is the rest of the
@@ -206,11 +219,11 @@ class Sampled(Marginal):
                 c = xp.mean(c, axis=0)
             return Atoms(xp.mean(t, axis=0), None, c).mean
 
-        t, c = self._map(of_block)
+        t, c = self._over_instance_blocks(of_block)
         return t, c
 
 
-def correlated(normals: Array, loc: Array, factor: Array) -> Array:
+def gaussian_logits(normals: Array, loc: Array, factor: Array) -> Array:
     """loc + factor · normals, (n, ..., K)."""
     if factor.ndim == loc.ndim:  # standard deviations
         return loc + factor * normals
@@ -230,7 +243,7 @@ def softmax(z: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _normals(k: int, points: int, seed: int) -> np.ndarray:
+def _sobol_normals(k: int, points: int, seed: int) -> np.ndarray:
     """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k):
     the replicates of a point side by side.
     """
