@@ -133,11 +133,10 @@ class Accumulator:
         if not bool(namespace(state.weight).all(state.weight > 0)):
             raise InputError("the weights so far are all zero (for some instance)")
         loss = self._bound_loss(state.spread.shape[-1])
-        parts, sums = joining.concluded(state, loss)
-        if self._like is not None:
-            parts = tuple([back(x, self._like) for x in parts])
-            sums = tuple([back(x, self._like) for x in sums])
-        total, aleatoric, epistemic = parts
+        parts, plain_sums = joining.concluded(state, loss)
+        # in the library that the members came from
+        arrays = [back(x, self._like) for x in (*parts, *plain_sums)]
+        total, aleatoric, epistemic, *sums = arrays
         return Uncertainty(
             total,
             aleatoric,
