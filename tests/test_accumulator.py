@@ -46,36 +46,31 @@ def ensembles(kind: str, dtype: str) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("kind", ["random", "near", "equal"])
-@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one"])
-def test_first_members_and_the_state_that_replaces_them_agree(
-    loss: str, kind: str, dtype: str
-) -> None:
-    probs = ensembles(kind, dtype)
-    kept = lw.Accumulator(loss)
-    for member in probs:
+def test_what_comes_later_does_not_change_what_was_added() -> None:
+    probs = ensembles("random", "float64")
+    one = lw.Accumulator("log")
+    for member in probs[:4]:
         copy = member.copy()
-        kept.update(copy)
-        copy[...] = 0  # what comes later to the same memory does not matter
-    before = kept.result()
-    state = lw.Accumulator(loss).merge(kept).result()
-    eps = float(np.finfo(dtype).eps)
-    for part in PARTS:
-        x, y = getattr(before, part), getattr(state, part)
-        np.testing.assert_allclose(y, x, rtol=200 * eps, atol=4 * eps**2)
-        np.testing.assert_allclose(
-            getattr(state.sum(), part), x.sum(-1), rtol=200 * eps, atol=4 * eps**2
-        )
-    more = kept.update(probs[0]).update(probs[1]).result()  # one more than are kept, and another
-    whole = lw.decompose(lw.Ensemble(np.concatenate([probs, probs[:2]])), loss)
-    np.testing.assert_allclose(more.epistemic, whole.epistemic, rtol=200 * eps, atol=4 * eps**2)
-    assert more.n_members == 9
+        one.update(copy)
+        copy[...] = 0  # the memory of a member is the caller's
+    other = lw.Accumulator("log").merge(one)
+    before = other.result().epistemic.copy()
+    np.testing.assert_allclose(before, lw.decompose(lw.Ensemble(probs[:4])).epistemic, rtol=1e-12)
+    one.update(probs[4])
+    np.testing.assert_array_equal(other.result().epistemic, before)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("kind", ["random", "near", "equal"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "weighted"),
+    [
+        ("random", "float64", False),
+        ("random", "float32", True),
+        ("near", "float64", True),
+        ("near", "float32", False),
+        ("equal", "float64", False),
+        ("equal", "float32", True),
+    ],
+)
 @pytest.mark.parametrize(
     "loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__
 )
@@ -146,30 +141,10 @@ def test_multilabel(lib) -> None:
     assert acc.result().sum().maximum == pytest.approx(3.0)
 
 
-def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_path) -> None:
-    probs = np.random.default_rng(7).dirichlet(np.ones(3), (9, 5))
-    few, many = (
-        accumulate(probs[:2], "log").save(tmp_path / "few.npz"),
-        accumulate(probs, "log").save(tmp_path / "many.npz"),
-    )
-    assert few.stat().st_size == many.stat().st_size
-    again = lw.Accumulator.load(tmp_path / "few.npz")
-    for p in probs[2:]:
-        again.update(p)
-    assert again.n_members == 9
-    assert np.array_equal(again.result().epistemic, accumulate(probs, "log").result().epistemic)
-    with pytest.raises(ValueError, match="was saved with LogLoss"):
-        lw.Accumulator.load(tmp_path / "few.npz", "squared")
-    np.savez(tmp_path / "other.npz", x=np.zeros(3))
-    with pytest.raises(ValueError, match="not a saved Accumulator"):
-        lw.Accumulator.load(tmp_path / "other.npz")
-
-
 @pytest.mark.parametrize(
     ("action", "sentence"),
     [
         (lambda a: a.result(), "no result yet"),
-        (lambda a: a.save("x.npz"), "nothing to save"),
         (lambda a: a.update([[0.5, 0.6]]), "must sum to 1"),
         (lambda a: a.update(0.5), "single number"),
         (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 __all__ = [
@@ -124,7 +125,9 @@ class _Worded(Exception):
         return type(self)(self.sentence, fix=self.fix, where=where, **self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.sentence, self.fix, self.where, self.values)
+        # an error that comes back from another process
+        again = partial(type(self), fix=self.fix, where=self.where, **self.values)
+        return again, (self.sentence,)
 
 
 class InputError(_Worded, ValueError):
@@ -144,21 +147,14 @@ class InputError(_Worded, ValueError):
 
     Examples
     --------
-    >>> error = InputError("`probs` must sum to 1; the sums range from 0.98 to 1", fix="clip", where="model2.csv", name="probs")
-    >>> print(error)
-    model2.csv: `probs` must sum to 1; the sums range from 0.98 to 1. If that is rounding, clip it: probs.clip(0, 1)
-    """  # noqa: E501
+    >>> sentence = "`p` must not be negative; got -1e-9"
+    >>> print(InputError(sentence, fix="clip", where="model2.csv", name="p"))
+    model2.csv: `p` must not be negative; got -1e-9. If that is rounding, clip it: p.clip(0, 1)
+    """
 
 
 class InputNote(_Worded, UserWarning):
     """An assumption about input that may be wrong; with the parts of an `InputError`."""
-
-
-def _rebuild(
-    kind: type[_Worded], sentence: str, fix: str | None, where: str | None, values: dict[str, Any]
-) -> _Worded:
-    """An error that comes back from another process."""
-    return kind(sentence, fix=fix, where=where, **values)
 
 
 # --- pieces of sentences

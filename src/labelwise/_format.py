@@ -18,17 +18,17 @@ _EXACT = Context(prec=800)
 _ROUNDING = Decimal("1e-12")  # sums of floats are off by so little
 
 
-def _digits(x: float) -> Decimal:
+def _shortest_decimal(x: float) -> Decimal:
     """The shortest decimal number that is this float."""
     return Decimal(repr(float(x)))
 
 
-def _round(x: Decimal, decimals: int) -> Decimal:
+def _round_half_up(x: Decimal, decimals: int) -> Decimal:
     rounded = x.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, _EXACT)
     return rounded or abs(rounded)  # no -0
 
 
-def _not_finite(x: float | None) -> str:
+def _number_not_finite(x: float | None) -> str:
     """What is written for a number that is missing or infinite."""
     if x is None or isnan(x):
         return MISSING
@@ -42,8 +42,8 @@ def fixed(x: float | None, decimals: int) -> str:
     ('0.063', '0.000', '1,234.5')
     """
     if x is None or not isfinite(x):
-        return _not_finite(x)
-    return f"{_round(_digits(x), decimals):,f}"
+        return _number_not_finite(x)
+    return f"{_round_half_up(_shortest_decimal(x), decimals):,f}"
 
 
 def count(x: float | None) -> str:
@@ -62,9 +62,9 @@ def percent(x: float | None, decimals: int = 1) -> str:
     ('86.8 %', '< 1 %', '> 99 %', '100 %')
     """
     if x is None or not isfinite(x):
-        return _not_finite(x)
-    exact = _digits(x).scaleb(2, _EXACT)
-    rounded = _round(exact, decimals)
+        return _number_not_finite(x)
+    exact = _shortest_decimal(x).scaleb(2, _EXACT)
+    rounded = _round_half_up(exact, decimals)
     step = Decimal(1).scaleb(-decimals)
     if rounded == 0:
         if exact == 0:
@@ -84,8 +84,8 @@ def points(x: float | None, decimals: int = 1) -> str:
     ('7.5', '0.0')
     """
     if x is None or not isfinite(x):
-        return _not_finite(x)
-    return f"{_round(_digits(x).scaleb(2, _EXACT), decimals):,f}"
+        return _number_not_finite(x)
+    return f"{_round_half_up(_shortest_decimal(x).scaleb(2, _EXACT), decimals):,f}"
 
 
 def number(x: float | None, digits: int = 3) -> str:
@@ -96,19 +96,19 @@ def number(x: float | None, digits: int = 3) -> str:
     ('0.425', '12,346', '0', '2.5e9', '1.23e-5')
     """
     if x is None or not isfinite(x):
-        return _not_finite(x)
-    exact = _digits(x)
+        return _number_not_finite(x)
+    exact = _shortest_decimal(x)
     if not exact:
         return "0"
     decimals = digits - 1 - exact.adjusted()
-    rounded = _round(exact, decimals)
+    rounded = _round_half_up(exact, decimals)
     power = rounded.adjusted()
     if exact.adjusted() >= 9 or power < -4:
-        return f"{_trimmed(rounded.scaleb(-power, _EXACT))}e{power}"
-    return _trimmed(_round(exact, max(decimals, 0)))
+        return f"{_without_final_zeros(rounded.scaleb(-power, _EXACT))}e{power}"
+    return _without_final_zeros(_round_half_up(exact, max(decimals, 0)))
 
 
-def _trimmed(x: Decimal) -> str:
+def _without_final_zeros(x: Decimal) -> str:
     """Without zeros at the end that say nothing."""
     text = f"{x:,f}"
     if "." not in text:

@@ -44,6 +44,15 @@ def library_of_frame(x: Any) -> str | None:
     return None
 
 
+def has_names(x: Any) -> bool:
+    """Whether ``x`` is a frame, a list of them, or a mapping of named members."""
+    if isinstance(x, list | tuple):
+        return any(library_of_frame(part) is not None for part in x)
+    if isinstance(x, Mapping):
+        return all(hasattr(part, "shape") or isinstance(part, list | tuple) for part in x.values())
+    return library_of_frame(x) is not None
+
+
 def read_frame(x: Any, name: str) -> Labeled:
     """The values of one frame, series or labeled array, with the labels of its axes."""
     library = library_of_frame(x)
@@ -54,7 +63,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
     distinct_names(x.columns, f"the columns of `{name}`")
-    texts = [column for column in x.columns if not _is_numeric(x[column])]
+    texts = [column for column in x.columns if not _is_numeric_column(x[column])]
     if len(texts) == 1:
         words = x[texts[0]].to_list()
         if set(map(type, words)) == {str} and len(set(words)) == len(words):
@@ -63,7 +72,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     return Labeled(x.to_numpy(), (rows, tuple(map(str, x.columns))))
 
 
-def _is_numeric(column: Any) -> bool:
+def _is_numeric_column(column: Any) -> bool:
     if hasattr(column.dtype, "is_numeric"):  # polars
         return bool(column.dtype.is_numeric())
     return getattr(column.dtype, "kind", "O") in "biufc"
@@ -130,7 +139,7 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     columns = _names_of_axis(labels[-1], name)
     if columns is None:
         return x
-    return np.take(values, _order_of_names(columns, names, name), axis=-1)
+    return np.take(values, _order_of_column_names(columns, names, name), axis=-1)
 
 
 def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
@@ -144,11 +153,11 @@ def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     if not isinstance(x, Mapping):
         return x
     values = list(x.values())
-    order = _order_of_names(list(map(str, x)), names, name)
+    order = _order_of_column_names(list(map(str, x)), names, name)
     return [values[i] for i in order]
 
 
-def _order_of_names(given: Sequence[str], names: Sequence[str], name: str) -> list[int]:
+def _order_of_column_names(given: Sequence[str], names: Sequence[str], name: str) -> list[int]:
     """Where each of ``names`` is among those that are given, if these are the same."""
     for word in given:
         if word not in names:
@@ -212,16 +221,16 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
                 f"{who} has {twice!r} twice in its index",
                 fix="unique_index",
             )
-    who, rest, alone = other, first, _only_in(given, wanted)
+    who, rest, alone = other, first, _rows_only_in(given, wanted)
     if not alone:
-        who, rest, alone = first, other, _only_in(wanted, given)
+        who, rest, alone = first, other, _rows_only_in(wanted, given)
     raise InputError(
         f"{who} and {rest} must have the same rows; {alone[0]!r} is in the index of {who} alone",
         fix="same_index",
     )
 
 
-def _only_in(labels: Any, others: Any) -> list[Any]:
+def _rows_only_in(labels: Any, others: Any) -> list[Any]:
     known = set(others)
     return [label for label in labels if label not in known]
 
@@ -277,12 +286,12 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
             if order is not None:
                 x = x.iloc[order] if hasattr(x, "iloc") else x.isel({x.dims[0]: order})
         if labels is not None and nameless is not None:
-            x = _numbered(x)  # said once
+            x = _without_row_labels(x)  # said once
         result.append(x)
     return tuple(result)
 
 
-def _numbered(x: Any) -> Any:
+def _without_row_labels(x: Any) -> Any:
     """``x`` with row numbers instead of its index."""
     if hasattr(x, "iloc"):
         return x.reset_index(drop=True)

@@ -52,10 +52,9 @@ class Estimate:
             return "\n".join(
                 str(Estimate(value, low, high, self.confidence)) for value, low, high in rows
             )
-        size = abs(self.value)
-        digits = (
-            3 if not isfinite(size) or size == 0 else max(3, 1 - floor(log10(size)))
-        )  # at least two that count
+        size, digits = abs(self.value), 3
+        if 0 < size < inf:
+            digits = max(3, 1 - floor(log10(size)))  # at least two that count
         if not isfinite(self.low) and not isfinite(self.high):
             return f"{self.value:.{digits}f}"
         return (
@@ -112,11 +111,9 @@ class Resampling:
         """Sum over the instances of each group: (instances, ...) to (groups, ...)."""
         if self.code is None:
             return x
-        flat = x.reshape(x.shape[0], -1)
-        sums = np.stack(
-            [np.bincount(self.code, column, minlength=self.n_groups) for column in flat.T], axis=-1
-        )
-        return sums.reshape(self.n_groups, *x.shape[1:])
+        sums = np.zeros((self.n_groups, *x.shape[1:]))
+        np.add.at(sums, self.code, x)
+        return sums
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Sum over the instances of each replicate: (instances, ...) to (replicates, ...)."""
@@ -159,14 +156,10 @@ def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
     """Standard error from replicates (on the first axis), without the bias of a bootstrap of few
     ``units``; NaN where there are no replicates.
     """
-    defined = ~np.isnan(replicates)
-    n = defined.sum(axis=0)
-    x = np.where(defined, replicates, 0.0)
-    mean = x.sum(axis=0) / np.maximum(n, 1)
-    variance = np.where(defined, (x - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
-    return np.where(
-        (n > 1) & (units > 1), np.sqrt(variance * units / np.where(units > 1, units - 1, 1)), nan
-    )
+    enough = ((~np.isnan(replicates)).sum(axis=0) > 1) & (units > 1)
+    # other values in place of those too few, of which NumPy would warn
+    variance = np.nanvar(np.where(enough, replicates, 0.0), axis=0, ddof=1)
+    return np.where(enough, np.sqrt(variance * units / np.where(enough, units - 1, 1)), nan)
 
 
 def t_quantile(df: Any, confidence: float) -> Any:

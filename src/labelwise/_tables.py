@@ -35,8 +35,8 @@ class Summary:
 
     def text(self) -> str:
         """As plain text; control characters in names are replaced."""
-        lines = [_printable(self.title)]
-        cells = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
+        lines = [_printable_text(self.title)]
+        cells = [[_cell_text(x) for x in row] for row in (self.header, *self.rows) if row]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for first, *others in cells:
             padded = [first.ljust(widths[0])]
@@ -49,10 +49,10 @@ class Summary:
 
     def html(self) -> str:
         """As HTML with everything escaped."""
-        parts = [f"<p>{html.escape(_printable(self.title))}</p>"]
+        parts = [f"<p>{html.escape(_printable_text(self.title))}</p>"]
         if self.rows:
-            head = _html_row("th", self.header)
-            body = "".join(_html_row("td", row) for row in self.rows)
+            head = _html_table_row("th", self.header)
+            body = "".join(_html_table_row("td", row) for row in self.rows)
             parts.append(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>")
         if self.note:
             parts.append(f"<p>{html.escape(self.note)}</p>")
@@ -72,21 +72,21 @@ class Shown:
         return self._summary().html()
 
 
-def _cell(x: Any) -> str:
+def _cell_text(x: Any) -> str:
     if x is None:
         return MISSING
-    text = _printable(str(x))
+    text = _printable_text(str(x))
     if isinstance(x, float | np.floating):
         text = number(float(x), 4)
     return shortened(text, LONGEST)
 
 
-def _html_row(tag: str, row: Sequence[Any]) -> str:
-    cells = "".join(f"<{tag}>{html.escape(_cell(x))}</{tag}>" for x in row)
+def _html_table_row(tag: str, row: Sequence[Any]) -> str:
+    cells = "".join(f"<{tag}>{html.escape(_cell_text(x))}</{tag}>" for x in row)
     return f"<tr>{cells}</tr>"
 
 
-def _printable(text: str) -> str:
+def _printable_text(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -113,7 +113,7 @@ def enumerated(words: Sequence[str]) -> str:
 
 def first_names(names: Sequence[str], limit: int = 5) -> str:
     """The first few names."""
-    shown = [_cell(name) for name in names[:limit]]
+    shown = [_cell_text(name) for name in names[:limit]]
     if len(names) > limit:
         shown.append("…")
     return ", ".join(shown)

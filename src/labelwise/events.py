@@ -54,13 +54,17 @@ class Events:
         if names is not None:
             values = integer_names(names)
         for i, event in enumerate(self.names):
-            inside = [_position(label, n, names, values, event) for label in self.inside[i]]
+            inside = [
+                _position_of_label(label, n, names, values, event) for label in self.inside[i]
+            ]
             if len(set(inside)) != len(inside):
                 raise InputError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
             if self.given is None:
                 rest = [k for k in range(n) if k not in inside]
             else:
-                given = [_position(label, n, names, values, event) for label in self.given[i]]
+                given = [
+                    _position_of_label(label, n, names, values, event) for label in self.given[i]
+                ]
                 rest = [k for k in given if k not in inside]
             result.append((inside, rest))
         return result
@@ -83,7 +87,7 @@ class Place(int):
     """A position whatever the classes are called: the classes of ``ordinal(5)`` have no names."""
 
 
-def _position(
+def _position_of_label(
     label: Label, n: int, names: Sequence[str] | None, values: np.ndarray | None, event: str
 ) -> int:
     """The position of a class; ``values`` are the class names where all of them are integers."""
@@ -166,10 +170,10 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
             raise InputError(
                 f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty"
             )
-    return Events(_distinct(map(str, mapping), "`events`"), tuple(inside))
+    return Events(_distinct_event_names(map(str, mapping), "`events`"), tuple(inside))
 
 
-def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
+def _distinct_event_names(names: Iterable[str], what: str) -> tuple[str, ...]:
     names = tuple(names)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -177,7 +181,7 @@ def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
     return names
 
 
-def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
+def _labels_of_classes(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
     """Classes as labels and as names."""
     if isinstance(classes, bool | str | Mapping) or not (
         hasattr(classes, "__index__") or isinstance(classes, Iterable)
@@ -193,7 +197,7 @@ def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
         labels = list(map(Place, range(index(classes))))
     if len(labels) < 2:
         raise InputError(f"`classes` must be at least 2; got {classes!r}")
-    return labels, list(_distinct(map(str, labels), "`classes`"))
+    return labels, list(_distinct_event_names(map(str, labels), "`classes`"))
 
 
 def ordinal(classes: int | Sequence[str]) -> Events:
@@ -204,7 +208,7 @@ def ordinal(classes: int | Sequence[str]) -> Events:
     >>> ordinal(["none", "mild", "severe"]).names
     ('≥ mild', '≥ severe')
     """
-    labels, words = _labels(classes)
+    labels, words = _labels_of_classes(classes)
     names = tuple(f"≥ {word}" for word in words[1:])
     inside = tuple(tuple(labels[j:]) for j in range(1, len(labels)))
     return Events(names, inside, kind="ordinal", n_classes=len(labels))
@@ -216,7 +220,7 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
     >>> one_vs_one(3).names
     ('0 | 0, 1', '0 | 0, 2', '1 | 1, 2')
     """
-    labels, words = _labels(classes)
+    labels, words = _labels_of_classes(classes)
     names = tuple(f"{one} | {one}, {other}" for one, other in combinations(words, 2))
     pairs = tuple(combinations(labels, 2))
     inside = tuple((first,) for first, _ in pairs)
@@ -230,21 +234,24 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     that is a sibling of inner nodes is mapped to itself. With ``conditional`` each node is taken
     given its parent (nested dichotomies when every node has two children).
 
-    >>> tree({"malignant": {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}, "negative": "negative"}).names
+    >>> malignant = {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}
+    >>> tree({"malignant": malignant, "negative": "negative"}).names
     ('malignant', 'melanoma', 'other', 'lung', 'lymphoma', 'negative')
-    """  # noqa: E501
+    """
     if not isinstance(spec, Mapping) or not spec:
         raise TypeError(
             f"`spec` must map node names to children, such as {{'malignant': ['lung', "
             f"'lymphoma']}}; got {spec!r}"
         )
-    nodes = list(_walk(spec, _leaves(spec, "the root")))
+    nodes = list(_walk_label_tree(spec, _classes_below_node(spec, "the root")))
     names, inside, parents = zip(*nodes, strict=True)
     given = parents if conditional else None
-    return Events(_distinct(map(str, names), "the nodes of `spec`"), inside, given, kind="tree")
+    return Events(
+        _distinct_event_names(map(str, names), "the nodes of `spec`"), inside, given, kind="tree"
+    )
 
 
-def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
+def _classes_below_node(children: Any, node: Label) -> tuple[Label, ...]:
     """The classes under a node."""
     if isinstance(children, str) or hasattr(children, "__index__"):
         return (children,)
@@ -254,7 +261,9 @@ def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
             f"{children!r}"
         )
     if isinstance(children, Mapping):
-        leaves = tuple(leaf for name, child in children.items() for leaf in _leaves(child, name))
+        leaves = tuple(
+            leaf for name, child in children.items() for leaf in _classes_below_node(child, name)
+        )
     else:
         for child in children:
             if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
@@ -262,27 +271,27 @@ def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
                     f"`spec`: every group needs a name; got {child!r} among the children of "
                     f"{node!r}"
                 )
-        leaves = tuple(leaf for child in children for leaf in _leaves(child, node))
+        leaves = tuple(leaf for child in children for leaf in _classes_below_node(child, node))
     if not leaves:
         raise InputError(f"`spec`: {node!r} has no classes below it")
     return leaves
 
 
-def _walk(
+def _walk_label_tree(
     children: Any, parent: tuple[Label, ...]
 ) -> Iterator[tuple[Label, tuple[Label, ...], tuple[Label, ...]]]:
     """Each node with the classes below it and those below its parent."""
     if isinstance(children, Mapping):
         for name, below in children.items():
-            leaves = _leaves(below, name)
+            leaves = _classes_below_node(below, name)
             yield name, leaves, parent
             if leaves != (name,):  # {"negative": "negative"} is a class without a group of its own
-                yield from _walk(below, leaves)
+                yield from _walk_label_tree(below, leaves)
     elif isinstance(children, str) or hasattr(children, "__index__"):
         yield children, (children,), parent
     else:
         for child in children:
-            yield from _walk(child, parent)
+            yield from _walk_label_tree(child, parent)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:

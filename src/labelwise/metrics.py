@@ -38,11 +38,11 @@ class LabelwiseMetric:
     Examples
     --------
     >>> metric = LabelwiseMetric("squared", class_names=["nevus", "melanoma"])
-    >>> for batch in np.array([[[[0.9, 0.1]], [[0.7, 0.3]]], [[[0.5, 0.5]], [[0.5, 0.5]]]]):  # two batches of (M, N, K)
-    ...     _ = metric.update(batch)
+    >>> for ill in ([0.1, 0.3], [0.5, 0.5]):  # two batches of two members (M, N, K), one case each
+    ...     _ = metric.update(np.array([[[1 - p, p]] for p in ill]))
     >>> metric.compute().epistemic, metric.n_instances
     (array([0.005, 0.005]), 2)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -62,17 +62,17 @@ class LabelwiseMetric:
         """Set all sums to zero."""
         self._names = self.class_names
         """Those of the first batch, if none were given."""
-        self._sums: np.ndarray | None = None
+        self._sums = np.zeros(0)
+        if self._names is not None:
+            self._sums = np.zeros(3 * len(self._names) + 1)
         self._structure: Structure = "free" if self.multilabel else "partition"
-        self._n_members: int | None = 1
+        self._one_member = True
         return self
 
     @property
     def n_instances(self) -> int:
         """How many instances have been seen."""
-        if self._sums is None:
-            return 0
-        return int(self._sums[-1])
+        return int(self._sums[-1:].sum())
 
     @property
     def state(self) -> np.ndarray:
@@ -81,11 +81,7 @@ class LabelwiseMetric:
 
         Before the first `update` it is empty, or zero where ``class_names`` are given.
         """
-        if self._sums is not None:
-            return self._sums.copy()
-        if self._names is None:
-            return np.zeros(0)
-        return np.zeros(3 * len(self._names) + 1)
+        return self._sums.copy()
 
     def load_state(self, state: Any) -> LabelwiseMetric:
         """Replace the state, for instance by the sum over several processes."""
@@ -95,8 +91,8 @@ class LabelwiseMetric:
             raise InputError(
                 f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}"
             )
-        self._labels(tuple(map(str, range(len(sums) // 3))))
-        self._sums, self._n_members = sums.copy(), None
+        self._check_labels(tuple(map(str, range(len(sums) // 3))))
+        self._sums, self._one_member = sums.copy(), False
         return self
 
     def update(self, probs: Any) -> LabelwiseMetric:
@@ -106,7 +102,7 @@ class LabelwiseMetric:
             kind = MultiLabelEnsemble if self.multilabel else Ensemble
             q = kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
-        names = self._labels(u.class_names)
+        names = self._check_labels(u.class_names)
         k = len(names)
         order = list(range(k))
         if q.class_names is not None and q.class_names != names:
@@ -117,21 +113,17 @@ class LabelwiseMetric:
             sums.append(values.sum(axis=0))
         sums.append(np.array([len(values)]))
         self._structure = u.structure
-        new = np.concatenate(sums)
-        if self._sums is not None:
-            new += self._sums
-        self._sums = new
-        if u.n_members is None or self._n_members is None:
-            self._n_members = None
-        else:
-            self._n_members = max(self._n_members, u.n_members)
+        if not self._sums.size:
+            self._sums = np.zeros(3 * k + 1)
+        self._sums = self._sums + np.concatenate(sums)
+        self._one_member = self._one_member and u.n_members == 1
         return self
 
     def compute(self) -> Uncertainty:
         """The means over all instances seen, as an `Uncertainty` of arrays (K,):
         ``metric.compute().to_dict()`` for a logger.
         """
-        if self._sums is None or self._names is None or not self.n_instances:
+        if self._names is None or not self.n_instances:
             raise InputError("there is nothing to compute yet: `update` has not been called")
         total, aleatoric, epistemic = self._sums[:-1].reshape(3, -1) / self._sums[-1]
         return Uncertainty(
@@ -141,10 +133,10 @@ class LabelwiseMetric:
             class_names=self._names,
             loss=self.loss.bind(self._names),
             structure=self._structure,
-            n_members=self._n_members,
+            n_members=1 if self._one_member else None,
         )
 
-    def _labels(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_labels(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The labels, which are ``names`` if none are known yet; their number must be the same."""
         if self._names is None:
             self._names = names

@@ -97,38 +97,38 @@ def test_counterexamples_and_ties_are_true(name):
             else:
                 assert (r.axiom, r.measure) == ("A1", "EU")
                 assert value == pytest.approx(0, abs=1e-10 * scale)
-                assert np.ptp(c.atoms, axis=0).max() > 0.01
+                assert np.ptp(c.q.probs, axis=0).max() > 0.01
             confirm_relation(r, c)
 
 
 def confirm_relation(r, c):
     """The second distribution is to the first what the axiom speaks about."""
-    assert c.weights.sum() == pytest.approx(1)
-    np.testing.assert_allclose(c.atoms.sum(axis=-1), 1)
-    m, k = c.atoms.shape
+    assert c.q.weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(c.q.probs.sum(axis=-1), 1)
+    m, k = c.q.probs.shape
     if r.axiom in ("A3", "A4", "A5"):
         atoms, weights = np.asarray(c.others[0].probs), np.asarray(c.others[0].weights)
         assert atoms.min() >= 0
         np.testing.assert_allclose(atoms.sum(axis=-1), 1)
     if r.axiom == "A3":
-        np.testing.assert_allclose(weights[:m] + weights[m:], c.weights, atol=1e-15)
-        joined = (weights[:m, None] * atoms[:m] + weights[m:, None] * atoms[m:]) / c.weights[
+        np.testing.assert_allclose(weights[:m] + weights[m:], c.q.weights, atol=1e-15)
+        joined = (weights[:m, None] * atoms[:m] + weights[m:, None] * atoms[m:]) / c.q.weights[
             :, None
         ]
-        np.testing.assert_allclose(joined, c.atoms, atol=1e-14)
+        np.testing.assert_allclose(joined, c.q.probs, atol=1e-14)
         assert np.abs(atoms[:m] - atoms[m:]).max() > 1e-4
     if r.axiom in ("A4", "A5"):
-        z = atoms - c.atoms
+        z = atoms - c.q.probs
         np.testing.assert_allclose(z, z[:1] + 0 * z, atol=1e-14)
-        np.testing.assert_allclose(weights, c.weights)
+        np.testing.assert_allclose(weights, c.q.weights)
         assert np.abs(z).max() > 1e-5
     if r.axiom == "A4":
-        mean = c.weights @ c.atoms
+        mean = c.q.weights @ c.q.probs
         lam = 1 - z[0] @ (1 / k - mean) / np.sum((1 / k - mean) ** 2)
         assert 0 < lam < 1
         np.testing.assert_allclose(mean + z[0], lam * mean + (1 - lam) / k, atol=1e-14)
     if r.axiom == "A6":
-        assert set(np.unique(c.atoms)) <= {0.0, 1.0}
+        assert set(np.unique(c.q.probs)) <= {0.0, 1.0}
 
 
 Q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)

@@ -95,11 +95,11 @@ def test_joint_zero_one_breaks_subadditivity():
         return weights @ atoms.max(axis=-1) - (weights @ atoms).max()
 
     parts = [regret(np.asarray(q.probs), np.asarray(q.weights)) for q in c.others]
-    whole = regret(c.atoms, c.weights)
+    whole = regret(c.q.probs, c.q.weights)
     assert whole > sum(parts) + 1e-6
     assert (whole, sum(parts)) == pytest.approx((c.value, c.other_value))
     sizes = [q.n_classes - 1 for q in c.others]
     assert sum(sizes) == c.q.n_classes
     for q in c.others:  # all classes of the part as they were, the rest merged
         for column in np.asarray(q.probs)[:, :-1].T:
-            assert any(np.array_equal(column, own) for own in c.atoms.T)
+            assert any(np.array_equal(column, own) for own in c.q.probs.T)

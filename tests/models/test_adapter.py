@@ -9,32 +9,33 @@ import pytest
 
 from labelwise._errors import InputError
 from labelwise.models._adapter import (
-    aligned,
+    align_columns_to_classes,
     check_common_classes,
     class_order,
-    same_names,
+    common_class_names,
 )
 
 
 def test_a_class_never_seen_has_probability_0() -> None:
-    found = aligned(np.array([[0.2, 0.8]]), ["ant", "cat"], ["ant", "bee", "cat"])
+    found = align_columns_to_classes(np.array([[0.2, 0.8]]), ["ant", "cat"], ["ant", "bee", "cat"])
     np.testing.assert_array_equal(found, [[0.2, 0, 0.8]])
     whole = np.eye(2)
-    assert aligned(whole, [0, 1], [0, 1]) is whole
+    assert align_columns_to_classes(whole, [0, 1], [0, 1]) is whole
 
 
 def test_names_must_agree_where_they_are_known() -> None:
-    assert same_names([None, ("a", "b"), ("a", "b")]) == ("a", "b")
-    assert same_names([None, None]) is None
+    assert common_class_names([None, ("a", "b"), ("a", "b")]) == ("a", "b")
+    assert common_class_names([None, None]) is None
     with pytest.raises(
         ValueError, match=r"same classes in the same order; got \('a', 'b'\) and \('b', 'a'\)"
     ):
-        same_names([("a", "b"), ("b", "a")])
+        common_class_names([("a", "b"), ("b", "a")])
 
 
 def test_classes_in_another_order_are_moved() -> None:
     np.testing.assert_array_equal(
-        aligned(np.array([[0.2, 0.8]]), ["cat", "ant"], ["ant", "cat"]), [[0.8, 0.2]]
+        align_columns_to_classes(np.array([[0.2, 0.8]]), ["cat", "ant"], ["ant", "cat"]),
+        [[0.8, 0.2]],
     )
 
 

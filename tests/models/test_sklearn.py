@@ -205,7 +205,7 @@ def test_other_models_get_a_sentence(model, error, sentence):
 
 
 class TestLabelwiseClassifier:
-    def test_prediction_distribution_and_uncertainty_belong_together(self):
+    def test_prediction_and_distribution_belong_together(self):
         model = LabelwiseClassifier(random_state=0).fit(X, Y)
         q = model.predict_distribution(X)
         assert q.probs.shape == (5, 150, 3)
@@ -215,14 +215,6 @@ class TestLabelwiseClassifier:
         np.testing.assert_array_equal(model.predict_proba(X), q.mean())
         np.testing.assert_array_equal(model.predict(X), NAMES[q.mean().argmax(-1)])
         assert model.score(X, Y) > 0.95
-        u = model.uncertainty(
-            X, "squared", events={"not setosa": ["versicolor", "virginica"]}, correction="jackknife"
-        )
-        expected = lw.decompose(
-            q, "squared", events={"not setosa": ["versicolor", "virginica"]}, correction="jackknife"
-        )
-        np.testing.assert_array_equal(u.epistemic, expected.epistemic)
-        assert model.uncertainty(X).total.shape == (150, 3)
 
     def test_the_members_differ_and_the_seed_decides_how(self):
         with parallel_config("threading"):  # worker processes take seconds to start
@@ -271,7 +263,7 @@ class TestLabelwiseClassifier:
         model = LabelwiseClassifier(
             DecisionTreeClassifier(splitter="random"), bootstrap=False, random_state=0
         ).fit(X, Y)
-        assert model.uncertainty(x).epistemic.max() > 0
+        assert lw.decompose(model.predict_distribution(x)).epistemic.max() > 0
 
     def test_tables_text_missing_values_and_class_weights_reach_the_members(self, optional):
         table = optional("pandas").DataFrame(
@@ -346,7 +338,7 @@ class TestLabelwiseClassifier:
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             LabelwiseClassifier().fit(X, Y[:-1])
         with pytest.raises(NotFittedError, match="not fitted"):
-            LabelwiseClassifier().uncertainty(X)
+            LabelwiseClassifier().predict_distribution(X)
 
     def test_a_wrapped_classifier_without_probabilities_works(self):
         model = LabelwiseClassifier(

@@ -1,4 +1,4 @@
-"""torch modules as members: what is restored, dropout, types, devices and axes."""
+"""torch modules as members: what is restored, dropout, types and axes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from sklearn.naive_bayes import GaussianNB
 from torch import nn
 
 import labelwise as lw
-from labelwise.models.torch_models import _evaluating, _seeded
-from model_cases import CODES, RNG, X, Y, net, softmax_by_hand
+from labelwise.models.torch_models import _module_evaluating, _seeded_torch
+from model_cases import CODES, RNG, X, net, softmax_by_hand
 
 
 def test_modes_gradients_and_random_state_are_restored(nets):
@@ -118,24 +117,21 @@ def test_segmentation_has_its_classes_on_another_axis():
         lw.from_models(models, images, class_axis=0)
 
 
-def test_half_precision_and_another_device(nets):
+def test_half_precision(nets):
     expected = softmax_by_hand(nets, X)
     q = lw.from_models([n.to(torch.bfloat16) for n in nets], X)
     assert q.probs.dtype == np.float32
     np.testing.assert_allclose(q.probs, expected, atol=0.02)
-    q = lw.from_models(nets, X, device="cpu")
     assert next(nets[0].parameters()).dtype == torch.bfloat16
-    with pytest.raises(ValueError, match="`device` is for torch modules"):
-        lw.from_models(GaussianNB().fit(X, Y), X, device="cuda")
 
 
 def test_modes_come_back_after_an_error() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout()).train()
     model[0].eval()
-    with _evaluating(model):
+    with _module_evaluating(model):
         assert not model.training
         assert not torch.is_grad_enabled()
-    with pytest.raises(KeyError), _evaluating(model):
+    with pytest.raises(KeyError), _module_evaluating(model):
         raise KeyError
     assert [module.training for module in model.modules()] == [True, False, True]
     assert torch.is_grad_enabled()
@@ -145,8 +141,8 @@ def test_the_global_generator_goes_on_as_before() -> None:
     torch.manual_seed(1)
     expected = torch.rand(2)
     torch.manual_seed(1)
-    with _seeded(5):
+    with _seeded_torch(5):
         inside = torch.rand(1)
     assert torch.equal(torch.rand(2), expected)
-    with _seeded(5):
+    with _seeded_torch(5):
         assert torch.equal(torch.rand(1), inside)

@@ -84,8 +84,8 @@ def check(
     A5              -       -       holds
     A6              -       holds   -
     A7              holds   holds   holds
-    >>> print(table["A2", "EU"].counterexample)
-    Q = 0.5 δ(0, 1) + 0.5 δ(1, 0); Q' = uniform on the simplex of 2 classes; EU(Q) = 0.5 > EU(Q') = 0.166667
-    """  # noqa: E501
+    >>> print(table["A2", "EU"].counterexample.sentence)
+    EU(Q) = 0.5 > EU(Q') = 0.166667
+    """
     measure = as_measure(loss)
     return AxiomTable(measure.name, tuple(examine(measure, as_seed(rng))))

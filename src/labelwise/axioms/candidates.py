@@ -45,9 +45,7 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
 
 def one_candidate(c: Candidate, i: int) -> Candidate:
     """Candidate ``i`` as a batch of one."""
-    atoms, weights = support(c.q)
-    q = Ensemble(atoms[:, [i]], weights=weights[:, [i]], member_axis=0)
-    return Candidate(q, c.up[:, [i]], c.down[:, [i]], c.share[:, [i]], c.p[:, [i]])
+    return Candidate(c.q[[i]], c.up[:, [i]], c.down[:, [i]], c.share[:, [i]], c.p[:, [i]])
 
 
 def round_candidate(c: Candidate, digits: int) -> Candidate | None:

@@ -21,62 +21,54 @@ Q = Ensemble | Dirichlet
 
 
 @dataclass(frozen=True)
-class LabelWise:
-    """The sum over the labels under one loss, Eqs. (12)–(14)."""
+class Measure:
+    """A measure of uncertainty with its name."""
 
-    loss: Loss
+    name: str
+    contributions: Callable[[Q], np.ndarray]
+    """TU, AU and EU of each instance, (3, ..., L), to be summed over the last axis."""
+    costs: CostLoss | None = None
+    """The loss, if its costs differ by class."""
     n_classes: int | None = None
-    """The number of classes if it is fixed (costs by class)."""
+    """The number of classes, if it is fixed (costs by class)."""
 
-    @property
-    def name(self) -> str:
-        return f"{self.loss.name} loss"
-
-    def __call__(self, q: Q) -> np.ndarray:
-        u = decompose(q, self.loss)
-        return np.stack([u.total, u.aleatoric, u.epistemic])
-
-    def merged(self, part: Sequence[int]) -> LabelWise:
+    def merged(self, part: Sequence[int]) -> Measure:
         """The same measure after all classes outside ``part`` were merged into one, the last.
 
         The merged class has the highest cost of its classes.
         """
-        if self.n_classes is None or not isinstance(self.loss, CostLoss):
+        if self.costs is None or self.n_classes is None:
             return self
         rest = [k for k in range(self.n_classes) if k not in part]
-
-        def merge(cost: Any) -> Any:
-            return np.append(cost[list(part)], cost[rest].max()) if np.ndim(cost) else cost
-
-        return LabelWise(
-            CostLoss(merge(self.loss.false_positive), merge(self.loss.false_negative)),
-            len(part) + 1,
-        )
+        costs: list[Any] = []
+        both: Any = (self.costs.false_positive, self.costs.false_negative)
+        for cost in both:
+            costs.append(np.append(cost[list(part)], cost[rest].max()) if np.ndim(cost) else cost)
+        return _of_loss(CostLoss(*costs), len(part) + 1)
 
 
-@dataclass(frozen=True)
-class Global:
+def _of_loss(loss: Loss, n_classes: int | None = None) -> Measure:
+    """The sum over the labels under one loss, Eqs. (12)–(14)."""
+
+    def contributions(q: Q) -> np.ndarray:
+        u = decompose(q, loss)
+        return np.stack([u.total, u.aleatoric, u.epistemic])
+
+    costs = loss if isinstance(loss, CostLoss) else None
+    return Measure(f"{loss.name} loss", contributions, costs, n_classes)
+
+
+def _of_function(function: Callable[[Q], Any], name: str) -> Measure:
     """A measure of the whole distribution, such as the joint entropy."""
 
-    function: Callable[[Q], Any]
-    name: str
-    n_classes: int | None = None
-
-    def __call__(self, q: Q) -> np.ndarray:
-        u = self.function(q)
+    def contributions(q: Q) -> np.ndarray:
+        u = function(q)
         values = np.stack([to_numpy(x).astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
         if not np.all(np.isfinite(values)):
-            raise ValueError(
-                f"the axioms need finite measures; {self.name} returned NaN or infinity"
-            )
+            raise ValueError(f"the axioms need finite measures; {name} returned NaN or infinity")
         return values[..., None]
 
-    def merged(self, part: Sequence[int]) -> Global:
-        """The same measure, which does not depend on the classes."""
-        return self
-
-
-Measure = LabelWise | Global
+    return Measure(name, contributions)
 
 
 def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) -> Measure:
@@ -84,35 +76,34 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
     if isinstance(loss, str) and loss == "joint":
         from .. import joint
 
-        return Global(joint.decompose, "joint entropy")
+        return _of_function(joint.decompose, "joint entropy")
     if callable(loss) and not isinstance(loss, Loss):
-        return _from_function(loss)
+        return _checked_function(loss)
     loss = as_loss(loss)
     if not isinstance(loss, CostLoss):
-        return LabelWise(loss)
+        return _of_loss(loss)
     for side in (loss.false_positive, loss.false_negative):
         if isinstance(side, Mapping):
             loss = loss.bind(tuple(side))
             break
-    n_classes = None
-    for side in (loss.false_positive, loss.false_negative):
-        costs = np.asarray(side)
-        if costs.ndim:
-            n_classes = costs.size
-    if n_classes is not None and n_classes < 2:
-        raise ValueError(f"costs by class need at least 2 classes; got {n_classes}")
-    return LabelWise(loss, n_classes)
+    both: Any = (loss.false_positive, loss.false_negative)  # without names by now
+    costs = np.broadcast(*both)
+    if not costs.ndim:
+        return _of_loss(loss)
+    if costs.size < 2:
+        raise ValueError(f"costs by class need at least 2 classes; got {costs.size}")
+    return _of_loss(loss, costs.size)
 
 
-def _from_function(function: Callable[[Q], Any]) -> Global:
+def _checked_function(function: Callable[[Q], Any]) -> Measure:
     rule = (
         "`loss` as a function must take a distribution and return its total, aleatoric and "
         "epistemic uncertainty as lw.typing.Components"
     )
     name = getattr(function, "__name__", type(function).__name__)
-    measure = Global(function, "measure" if name == "<lambda>" else name)
+    measure = _of_function(function, "measure" if name == "<lambda>" else name)
     try:
-        values = measure(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
+        values = measure.contributions(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
     except (TypeError, AttributeError) as error:
         raise TypeError(
             f"{rule}; got {error}. To use your own loss φ(forecast, y), wrap it: lw.CustomLoss(phi)"

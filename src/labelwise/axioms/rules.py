@@ -52,7 +52,7 @@ class Setting:
 
     def total(self, q: Q) -> np.ndarray:
         """The measure, contributions summed, (3, ...)."""
-        return np.asarray(self.measure(q).sum(axis=-1))
+        return np.asarray(self.measure.contributions(q).sum(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +157,14 @@ def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A mean-preserving spread."""
     atoms, weights = support(c.q)
-    z = _from_to(
+    z = _direction_from_to(
         c.down * (atoms > 0), c.up * (atoms > 0)
     )  # along the face of the simplex that contains the member
     p = c.p[..., None]
     factor = np.minimum(largest_steps(atoms, (1 - p) * z), largest_steps(atoms, -p * z))
     z = (c.share * np.where(np.isfinite(factor), factor, 0.0))[..., None] * z
     size = np.sqrt(np.sum(weights * c.p * (1 - c.p) * np.sum(z * z, axis=-1), axis=0))
-    return _other(
+    return _compare_with_moved(
         setting,
         c,
         value,
@@ -178,10 +178,10 @@ def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     free = np.all(
         support(c.q)[0] > 0, axis=0
     )  # a class with probability 0 for some member cannot become less probable
-    z = _from_to(c.down[0] * free, c.up[0])
+    z = _direction_from_to(c.down[0] * free, c.up[0])
     factor = largest_step(c.q, z)
     z = (c.share[0] * np.where(np.isfinite(factor), factor, 0.0))[:, None] * z
-    return _other(
+    return _compare_with_moved(
         setting, c, value, np.linalg.norm(z, axis=-1), lambda q, rows: location_shift(q, z[rows])
     )
 
@@ -190,7 +190,7 @@ def center(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A center shift."""
     z = to_center(c.q)
     step = c.share[0] * np.minimum(largest_step(c.q, z), 0.9)
-    return _other(
+    return _compare_with_moved(
         setting,
         c,
         value,
@@ -218,13 +218,13 @@ def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
         )
         coarse.append(Ensemble(probs.clip(0, 1), weights=weights, member_axis=0))
     first, second = (
-        setting.measure.merged(inside)(q).sum(axis=-1)
+        setting.measure.merged(inside).contributions(q).sum(axis=-1)
         for inside, q in zip((part, rest), coarse, strict=True)
     )
     return Comparison(first + second, np.ones(value.shape[1]), tuple(coarse))
 
 
-def _other(
+def _compare_with_moved(
     setting: Setting,
     c: Candidate,
     value: np.ndarray,
@@ -242,7 +242,7 @@ def _other(
     return Comparison(bound, size, (other,))
 
 
-def _from_to(down: np.ndarray, up: np.ndarray) -> np.ndarray:
+def _direction_from_to(down: np.ndarray, up: np.ndarray) -> np.ndarray:
     """The direction that moves probability from classes in proportion to ``down`` to classes in
     proportion to ``up``; 0 if impossible.
     """

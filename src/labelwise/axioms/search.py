@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from ..distributions import Ensemble
 from .candidates import draw_candidates, one_candidate, round_candidate
 from .measures import Measure
 from .rules import PLAIN, RULES, Candidate, Comparison, Rule, Setting
-from .shifts import support
 from .table import MEASURES, AxiomResult, Counterexample
 
 # Values that differ by no more than this share of the largest value encountered are equal.
@@ -23,46 +23,25 @@ PROBABILITIES_PER_BATCH = 4000
 MIN_BATCH, MAX_BATCH = 50, 1000  # bounds on its length
 
 
-@dataclass
-class Entry:
-    """The state of the search for one axiom and one measure."""
-
-    rule: Rule
-    trials: int = 0
-    counterexample: Counterexample | None = None
-    tie: Counterexample | None = None
-
-    def result(self, measure: str) -> AxiomResult:
-        holds = self.counterexample is None
-        strict = None
-        if self.rule.two_versions:
-            strict = holds and self.tie is None
-        return AxiomResult(
-            self.rule.axiom,
-            measure,
-            self.rule.statement,
-            holds,
-            strict,
-            self.trials,
-            self.counterexample,
-            self.tie if holds else None,
-        )
-
-
-def examine(measure: Measure, seed: int) -> Iterator[AxiomResult]:
+def examine(measure: Measure, seed: int) -> Iterable[AxiomResult]:
     """Check each axiom for each measure it applies to."""
-    entries = {(rule.axiom, m): Entry(rule) for rule in RULES for m in rule.measures}
+    results = {}
+    for rule in RULES:
+        for m in rule.measures:
+            results[rule.axiom, m] = AxiomResult(
+                rule.axiom, m, rule.statement, two_versions=rule.two_versions
+            )
     shapes = SHAPES
     if measure.n_classes is not None:
         shapes = tuple((measure.n_classes, m) for m in dict.fromkeys(m for _, m in SHAPES))
     for g, (n_classes, n_members) in enumerate(shapes):
-        group = Group(measure, n_classes, n_members, (seed, g))
+        group = CandidateGroup(measure, n_classes, n_members, (seed, g))
         for rule in RULES:
-            group.judge(rule, entries)
-    return (entry.result(m) for (_, m), entry in entries.items())
+            group.judge(rule, results)
+    return results.values()
 
 
-class Group:
+class CandidateGroup:
     """Candidates of one shape, from their own random stream."""
 
     def __init__(
@@ -78,27 +57,28 @@ class Group:
     def compare(self, rule: Rule, c: Candidate) -> tuple[Ensemble, np.ndarray, Comparison]:
         """Q, the measure at Q, and what the rule compares it with."""
         c = rule.domain(c)
-        value = self.setting.measure(c.q)
+        value = self.setting.measure.contributions(c.q)
         return c.q, value.sum(axis=-1), rule.compare(self.setting, c, value)
 
-    def judge(self, rule: Rule, entries: dict[tuple[str, str], Entry]) -> None:
+    def judge(self, rule: Rule, results: dict[tuple[str, str], AxiomResult]) -> None:
         """Record the clearest violation, or else a tie, of each measure that has none yet."""
-        unbroken = [m for m in rule.measures if entries[rule.axiom, m].counterexample is None]
+        unbroken = [m for m in rule.measures if results[rule.axiom, m].holds]
         if not unbroken:
             return
         _, value, comparison = self.compare(rule, self.candidates)
         gaps = rule.gap(value, comparison.bound)
         for m in unbroken:
-            entry, gap = entries[rule.axiom, m], gaps[MEASURES.index(m)]
-            entry.trials += int(np.isfinite(gap).sum())
+            result, gap = results[rule.axiom, m], gaps[MEASURES.index(m)]
+            found: dict[str, Any] = {"trials": result.trials + int(np.isfinite(gap).sum())}
             best = int(np.argmax(gap))
             if self.breaks(rule, gap[best]):
-                entry.counterexample = self.show(rule, m, best)
-            elif rule.two_versions and entry.tie is None:
+                found |= {"counterexample": self.show(rule, m, best), "tie": None}
+            elif rule.two_versions and result.tie is None:
                 far = np.where(comparison.size >= PLAIN, gap, -np.inf)
                 best = int(np.argmax(far))
                 if self.ties(far[best]):
-                    entry.tie = self.show(rule, m, best)
+                    found["tie"] = self.show(rule, m, best)
+            results[rule.axiom, m] = replace(result, **found)
 
     def breaks(self, rule: Rule, gap: float) -> bool:
         if rule.relation == ">":
@@ -140,13 +120,5 @@ class Group:
         elif here > bound:
             sign = ">"
         sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
-        others = []
-        for other in comparison.others:
-            others.append(_without_batch_axis(other) if isinstance(other, Ensemble) else other)
-        return Counterexample(_without_batch_axis(q), tuple(others), here, bound, sentence)
-
-
-def _without_batch_axis(q: Ensemble) -> Ensemble:
-    """A batch of one without the batch axis."""
-    atoms, weights = support(q)
-    return Ensemble(atoms[:, 0], weights=weights[:, 0], member_axis=0)
+        others = tuple(other[0] if other.batch_shape else other for other in comparison.others)
+        return Counterexample(q[0], others, here, bound, sentence)

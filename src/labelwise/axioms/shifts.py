@@ -44,9 +44,9 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     (array([0.6, 0.2, 0.4, 0.2]), array([0.35, 0.65]), array([0.35, 0.65]))
     """
     atoms, weights = support(q)
-    z = _direction(z, atoms.shape)
-    p = _broadcast(p, weights.shape, "p")
-    _between_0_and_1(p, "p")
+    z = _shift_direction(z, atoms.shape)
+    p = _broadcast_shift(p, weights.shape, "p")
+    _check_between_0_and_1(p, "p")
     if not np.all(np.any((z != 0) & (weights > 0)[..., None], axis=(0, -1))):
         raise ValueError(
             "`z` must not be 0 for all members of an instance: the spread would change nothing"
@@ -78,7 +78,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
            [0.3, 0.7]])
     """
     atoms, weights = support(q)
-    z = _direction(z, atoms.shape[1:])
+    z = _shift_direction(z, atoms.shape[1:])
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
     return Ensemble(
@@ -105,8 +105,8 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
     (array([0.495, 0.505]), array([0.4975, 0.5025]))
     """
     _, weights = support(q)
-    lam = _broadcast(lam, weights.shape[1:], "lam")
-    _between_0_and_1(lam, "lam")
+    lam = _broadcast_shift(lam, weights.shape[1:], "lam")
+    _check_between_0_and_1(lam, "lam")
     away = to_center(q)
     if not np.all(np.any(np.abs(away) > BOUNDARY_ROUNDING, axis=-1)):
         raise ValueError("`q` already has its mean in the center, so it has no center shift")
@@ -122,7 +122,7 @@ def largest_step(q: Ensemble, z: Any) -> np.ndarray:
     2.0
     """
     atoms, _ = support(q)
-    return np.asarray(largest_steps(atoms, _direction(z, atoms.shape)).min(axis=0))
+    return np.asarray(largest_steps(atoms, _shift_direction(z, atoms.shape)).min(axis=0))
 
 
 def to_center(q: Ensemble) -> np.ndarray:
@@ -152,8 +152,8 @@ def support(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     return atoms, np.broadcast_to(weights, atoms.shape[:-1])
 
 
-def _direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
-    direction = _broadcast(z, shape, "z")
+def _shift_direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
+    direction = _broadcast_shift(z, shape, "z")
     off = np.abs(direction.sum(axis=-1)).max(initial=0)
     if not off <= 1e-9:
         raise ValueError(
@@ -163,7 +163,7 @@ def _direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
     return direction
 
 
-def _broadcast(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def _broadcast_shift(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
     x = np.asarray(x, float)
     try:
         return np.broadcast_to(x, shape)
@@ -171,7 +171,7 @@ def _broadcast(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
         raise ValueError(f"`{name}` must fit the shape {shape}; got shape {x.shape}") from error
 
 
-def _between_0_and_1(x: np.ndarray, name: str) -> None:
+def _check_between_0_and_1(x: np.ndarray, name: str) -> None:
     if not np.all((x > 0) & (x < 1)):
         raise ValueError(
             f"`{name}` must lie strictly between 0 and 1; values range from {x.min():.4g} to "

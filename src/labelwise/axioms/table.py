@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..distributions import Ensemble
 from .measures import Q
 from .shifts import support
@@ -34,16 +32,6 @@ class Counterexample:
     """The value it is compared with: the measure at Q' (for A7 the sum over both), or 0."""
     sentence: str
     """The comparison in one sentence."""
-
-    @property
-    def atoms(self) -> np.ndarray:
-        """The members of Q, (M, K)."""
-        return support(self.q)[0]
-
-    @property
-    def weights(self) -> np.ndarray:
-        """Their weights, (M,)."""
-        return support(self.q)[1]
 
     def __str__(self) -> str:
         names = ["Q", "Q'"] if len(self.others) == 1 else ["Q", "Q1", "Q2"]
@@ -74,10 +62,7 @@ class AxiomResult:
     measure: str
     statement: str
     """The statement of the axiom."""
-    holds: bool
-    strict: bool | None
-    """Whether the strict version (>) holds; ``None`` for axioms with one version."""
-    trials: int
+    trials: int = 0
     """Number of distributions (or pairs) tried."""
     counterexample: Counterexample | None = None
     """A Q at which the axiom fails; ``None`` if it holds."""
@@ -85,6 +70,20 @@ class AxiomResult:
     """A Q at which equality holds, so only the weak version does; ``None`` if there is no strict
     version or it holds.
     """
+    two_versions: bool = False
+    """Whether the axiom has a strict and a weak version."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether no counterexample was found."""
+        return self.counterexample is None
+
+    @property
+    def strict(self) -> bool | None:
+        """Whether the strict version (>) holds; ``None`` for axioms with one version."""
+        if not self.two_versions:
+            return None
+        return self.holds and self.tie is None
 
     @property
     def verdict(self) -> str:

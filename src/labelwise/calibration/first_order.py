@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from .._arrays import like, to_numpy
+from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import same_rows
 from .._tables import first_names
 from .._validation.arguments import check_choice
 from .._validation.labels import as_labels, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
-from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic
@@ -161,7 +161,7 @@ def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature:
         new = like(p, probs)
     kind: Any = type(q)
     result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
-    return with_ids(result, q.ids)
+    return with_values(result, ids=q.ids)
 
 
 def _check_has_members(q: Any) -> None:

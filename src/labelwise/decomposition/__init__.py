@@ -70,13 +70,13 @@ def decompose(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]]), class_names=["lung", "lymphoma", "melanoma"])
-    >>> u = decompose(q)
+    >>> probs = np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]])  # two members, one case
+    >>> u = decompose(lw.Ensemble(probs, class_names=["lung", "lymphoma", "melanoma"]))
     >>> u.epistemic.round(3)  # the members disagree about two of the classes
     array([[0.296, 0.278, 0.   ]])
     >>> u["melanoma"].total.round(3)
     array([0.469])
-    """  # noqa: E501
+    """
     if not isinstance(q, Distribution):
         q = as_distribution(q)
     loss = as_loss(loss)
@@ -92,7 +92,7 @@ def decompose(
         class_names = family.names
         structure = family.structure(q.n_classes, q.class_names)
     if loss.per_event:
-        loss = loss.bind(class_names or _numbers(q.n_classes))
+        loss = loss.bind(class_names or _numbered_class_names(q.n_classes))
 
     def equations(q: Distribution[Any]) -> Computed:
         parts = q.marginal(family).split(loss)
@@ -121,7 +121,7 @@ def decompose(
         total,
         aleatoric,
         epistemic,
-        class_names=class_names or _numbers(total.shape[-1]),
+        class_names=class_names or _numbered_class_names(total.shape[-1]),
         loss=loss,
         events=family,
         structure=structure,
@@ -134,7 +134,7 @@ def decompose(
 
 
 @lru_cache(maxsize=64)
-def _numbers(k: int) -> tuple[str, ...]:
+def _numbered_class_names(k: int) -> tuple[str, ...]:
     return tuple(map(str, range(k)))
 
 

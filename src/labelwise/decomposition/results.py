@@ -115,26 +115,26 @@ class Result(Shown):
             f"one of them, such as {example}"
         )
 
-    def _mapped(self, f: Callable[[Any], Any]) -> dict[str, Any]:
+    def _parts_mapped(self, f: Callable[[Any], Any]) -> dict[str, Any]:
         """``f`` of the three parts and of their error bounds, as fields of a new result."""
         new: dict[str, Any] = {part: f(getattr(self, part)) for part in PARTS}
         if self.error is not None:
-            new["error"] = replace(self.error, **self.error._mapped(f))
+            new["error"] = replace(self.error, **self.error._parts_mapped(f))
         return new
 
-    def _parts(self) -> dict[str, np.ndarray]:
+    def _parts_in_numpy(self) -> dict[str, np.ndarray]:
         """Each part in main memory; the epistemic part of a single member is not known."""
         parts = {part: to_numpy(getattr(self, part)) for part in PARTS}
         if self.n_members == 1:
             parts["epistemic"] = np.full_like(parts["epistemic"], np.nan)
         return parts
 
-    def _rows(self) -> dict[str, np.ndarray]:
+    def _parts_by_instance(self) -> dict[str, np.ndarray]:
         """Each part with a row for each instance: (N,), or (N, K)."""
         n, rest = prod(self.batch_shape), self.total.shape[self.total.ndim - self._trailing :]
-        return {part: x.reshape(n, *rest) for part, x in self._parts().items()}
+        return {part: x.reshape(n, *rest) for part, x in self._parts_in_numpy().items()}
 
-    def _means(self) -> list[Any] | None:
+    def _means_over_instances(self) -> list[Any] | None:
         """The mean of each part over the instances, where its values are at hand and not too
         many.
         """
@@ -149,25 +149,25 @@ class Result(Shown):
             means.append(to_numpy(x).astype(float))
         return means
 
-    def _instances(self) -> str:
+    def _instances_in_words(self) -> str:
         shape = self.batch_shape
         if len(shape) > 1:
             return " × ".join(map(str, shape)) + " instances"
         return counted(prod(shape), "instance")
 
-    def _row(self, name: str, *means: Any) -> list[Any]:
+    def _summary_row(self, name: str, *means: Any) -> list[Any]:
         """A row of the summary."""
         total, aleatoric, epistemic = map(float, means)
         if self.n_members == 1:
             return [name, total, aleatoric, MISSING]
         return [name, total, aleatoric, epistemic]
 
-    def _notes(self) -> list[str]:
+    def _summary_notes(self) -> list[str]:
         if self.n_members == 1:
             return ["one member: the epistemic part is not known"]
         return []
 
-    def _top(self, source: Result, n: int, by: str, label: str | None) -> Top:
+    def _top_instances(self, source: Result, n: int, by: str, label: str | None) -> Top:
         """The highest of ``source``, which has one value per instance."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"`n` must be a positive number of instances; got {n!r}")
@@ -185,29 +185,36 @@ class Result(Shown):
         """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
         order.
         """
-        return self._top(self, n, by, None)
+        return self._top_instances(self, n, by, None)
 
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each instance, as a data frame of pandas or polars; see
         `Uncertainty.to_frame`.
         """
-        return instance_frame(self._rows(), self.batch_shape, library, ids=ids, known=self.ids)
+        return instance_frame(
+            self._parts_by_instance(), self.batch_shape, library, ids=ids, known=self.ids
+        )
 
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
         """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
         dims = axis_names(self.batch_shape, dims)
-        return xarray().Dataset({part: (dims, x) for part, x in self._parts().items()})
+        return xarray().Dataset({part: (dims, x) for part, x in self._parts_in_numpy().items()})
 
     def to_dict(self) -> dict[str, float]:
         """The mean of each part, for logs; without the epistemic one of a single member."""
-        return mean_columns(self._rows())
+        return mean_columns(self._parts_by_instance())
 
     def _summary(self) -> Summary:
-        title = f"{type(self).__name__}: {self._instances()}, {dtype_name(self.total)}"
-        means = self._means()
+        title = f"{type(self).__name__}: {self._instances_in_words()}, {dtype_name(self.total)}"
+        means = self._means_over_instances()
         if means is None:
             return Summary(title)
-        return Summary(title, ("", *PARTS), [self._row("mean", *means)], "; ".join(self._notes()))
+        return Summary(
+            title,
+            ("", *PARTS),
+            [self._summary_row("mean", *means)],
+            "; ".join(self._summary_notes()),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -235,7 +242,7 @@ class Components(Result, Generic[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
         i = batch_index(index, len(self.batch_shape))
-        return replace(self, **self._mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
+        return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
     @cached_property
     def maximum(self) -> float | None:
@@ -256,7 +263,7 @@ class Components(Result, Generic[ArrayT]):
                 "weights are 0"
             )
         factor = 1 / self.maximum
-        scaled = self._mapped(lambda x: x * factor)
+        scaled = self._parts_mapped(lambda x: x * factor)
         return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
 
 
@@ -286,7 +293,7 @@ def mean_columns(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
     return means
 
 
-def safe_keys(names: Sequence[str]) -> list[str]:
+def tracker_keys(names: Sequence[str]) -> list[str]:
     """Different names of letters, digits, spaces and ``_ - .`` only, not too long for a key."""
     found: dict[str, None] = {}
     for name in names:

@@ -21,7 +21,7 @@ from ..distributions.marginals import Atoms
 from ..events import Events, Structure
 from ..losses import Loss
 from ..sources import Sources, find_sources
-from .results import PARTS, Components, Result, Top, axis_names, mean_columns, safe_keys
+from .results import PARTS, Components, Result, Top, axis_names, mean_columns, tracker_keys
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,17 +81,19 @@ class Uncertainty(Result, Generic[ArrayT]):
             if key not in self.class_names:
                 raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
             k = self.class_names.index(key)
-            return self._components(lambda x: x[..., k], float(self.maximum[k]))
+            return self._components_of(lambda x: x[..., k], float(self.maximum[k]))
         i = batch_index(key, len(self.batch_shape))
-        new = self._mapped(lambda x: x[(*i, slice(None))])
+        new = self._parts_mapped(lambda x: x[(*i, slice(None))])
         for name in ("sums", "ensemble"):
             if getattr(self, name) is not None:
                 new[name] = getattr(self, name)[i]
         return replace(self, **new, ids=ids_at(self.ids, i))
 
-    def _components(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
+    def _components_of(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
         """``f`` of the three parts, one value per instance."""
-        return Components(**self._mapped(f), bound=bound, n_members=self.n_members, ids=self.ids)
+        return Components(
+            **self._parts_mapped(f), bound=bound, n_members=self.n_members, ids=self.ids
+        )
 
     def sum(
         self, weights: Sequence[float] | Mapping[str, float] | None = None
@@ -100,16 +102,13 @@ class Uncertainty(Result, Generic[ArrayT]):
         for unequal costs.
         """
         if weights is None and self.structure == "overlapping":
-            names = list(self.class_names)
-            if len(names) > 4:
-                names[4:] = ["…"]
             raise InputError(
-                f"these events ({', '.join(names)}) overlap, so a plain sum counts classes more "
-                "than once. Pass `weights`, one per event"
+                f"these events ({first_names(self.class_names, 4)}) overlap, so a plain sum counts "
+                "classes more than once. Pass `weights`, one per event"
             )
         w: Any = None
         if weights is not None:
-            w = self._weights(weights)
+            w = self._label_weights(weights)
         n_labels = len(self.class_names)
         largest = partial(maximum_of_sum, self.loss, self.structure, n_labels, self.unit, w)
         if w is None and self.sums is not None:
@@ -120,9 +119,9 @@ class Uncertainty(Result, Generic[ArrayT]):
                 x = x * like(w, x)
             return namespace(x).sum(x, axis=-1)
 
-        return self._components(add, largest)
+        return self._components_of(add, largest)
 
-    def _weights(self, weights: Any) -> np.ndarray:
+    def _label_weights(self, weights: Any) -> np.ndarray:
         weights = values_by_class(weights, self.class_names, "weights")
         w = to_numpy(as_real(weights, "weights", integers=True)).astype(float)
         if w.shape != (len(self.class_names),):
@@ -161,11 +160,11 @@ class Uncertainty(Result, Generic[ArrayT]):
         Examples
         --------
         >>> probs = np.array([[[0.9, 0.1]], [[0.7, 0.3]], [[0.8, 0.2]], [[0.6, 0.4]]])
-        >>> q = lw.Ensemble(probs, factors={"prompt": ["a", "a", "b", "b"], "model": ["x", "y", "x", "y"]})
+        >>> q = lw.Ensemble(probs, factors={"prompt": list("aabb"), "model": list("xyxy")})
         >>> s = lw.decompose(q, "squared").sources(rng=0)
         >>> s.names, s.means.sum(axis=1).round(4) + 0
         (('prompt', 'model', 'interaction'), array([0.005, 0.02 , 0.   ]))
-        """  # noqa: E501
+        """
         if self.ensemble is None:
             raise InputError(
                 "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': "
@@ -191,7 +190,7 @@ class Uncertainty(Result, Generic[ArrayT]):
             )
         return replace(
             self,
-            **self._mapped(lambda x: x / like(self.maximum, x)),
+            **self._parts_mapped(lambda x: x / like(self.maximum, x)),
             sums=None,
             unit=self.loss.maximum + np.zeros(len(self.class_names)),
         )
@@ -202,15 +201,16 @@ class Uncertainty(Result, Generic[ArrayT]):
 
         A whole number is a label's name where all names are integers, else its position.
 
-        >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
+        >>> melanoma = np.array([[0.1, 0.5, 0.1], [0.1, 0.5, 0.7]])  # two members, three cases
+        >>> probs = np.stack([1 - melanoma, melanoma], axis=-1)
         >>> u = lw.decompose(lw.Ensemble(probs, class_names=["nevus", "melanoma"]))
         >>> u.top(2, by="total", label="melanoma").indices
         array([1, 2])
-        """  # noqa: E501
+        """
         if label is None:
-            return self._top(self.sum(), n, by, None)
+            return self._top_instances(self.sum(), n, by, None)
         name = self.class_names[class_position(label, self.class_names, "label")]
-        return self._top(self[name], n, by, name)
+        return self._top_instances(self[name], n, by, name)
 
     def to_frame(
         self,
@@ -244,20 +244,22 @@ class Uncertainty(Result, Generic[ArrayT]):
 
         Examples
         --------
-        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["nevus", "melanoma"]), "squared")
+        >>> probs = np.array([[[0.9, 0.1]], [[0.7, 0.3]]])
+        >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
+        >>> u = lw.decompose(q, "squared")
         >>> print(u.to_frame(layout="long", y_true=["melanoma"]).round(3))
            instance    y_true     label  total  aleatoric  epistemic
         0         0  melanoma     nevus   0.16       0.15       0.01
         1         0  melanoma  melanoma   0.16       0.15       0.01
-        """  # noqa: E501
+        """
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
         columns: dict[str, np.ndarray] = {}
         for name, y in (("y_pred", y_pred), ("y_true", y_true)):
             if y is not None:
-                columns[name] = self._classes(y, name)
-        parts = self._rows()
+                columns[name] = self._class_columns(y, name)
+        parts = self._parts_by_instance()
         if layout == "long":
             for name, y in columns.items():
                 columns[name] = np.repeat(y, k) if y.ndim == 1 else y.reshape(-1)
@@ -270,11 +272,11 @@ class Uncertainty(Result, Generic[ArrayT]):
             )
         columns = label_columns(columns, self.class_names)
         if self.structure != "overlapping":
-            columns |= self.sum()._rows()
+            columns |= self.sum()._parts_by_instance()
         columns |= label_columns(parts, self.class_names)
         return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
 
-    def _classes(self, y: Any, name: str) -> np.ndarray:
+    def _class_columns(self, y: Any, name: str) -> np.ndarray:
         """Class names (N,); or, for labels that may occur together, whether each does (N, K)."""
         shape, k = self.batch_shape, len(self.class_names)
         given = to_numpy(columns_by_class(y, self.class_names, name))
@@ -316,7 +318,9 @@ class Uncertainty(Result, Generic[ArrayT]):
             )
         at = label_axis % n_axes
         names = (*names[:at], "label", *names[at:])
-        parts = {part: (names, np.moveaxis(x, -1, at)) for part, x in self._parts().items()}
+        parts = {
+            part: (names, np.moveaxis(x, -1, at)) for part, x in self._parts_in_numpy().items()
+        }
         return xarray().Dataset(parts, coords={"label": list(self.class_names)})
 
     def to_dict(self) -> dict[str, float]:
@@ -326,27 +330,29 @@ class Uncertainty(Result, Generic[ArrayT]):
         Keys hold letters, digits, spaces and ``_ - .`` only, as MLflow asks; other characters
         become ``_``. The epistemic part of a single member, which is not known, is left out.
 
-        >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"]), "squared")
+        >>> q = lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"])
+        >>> u = lw.decompose(q, "squared")
         >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
         {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
-        """  # noqa: E501
+        """
         means: dict[str, float] = {}
         if self.structure != "overlapping":
             means = self.sum().to_dict()
-        return means | mean_columns(label_columns(self._rows(), safe_keys(self.class_names)))
+        return means | mean_columns(
+            label_columns(self._parts_by_instance(), tracker_keys(self.class_names))
+        )
 
     def _summary(self) -> Summary:
-        title = (
-            f"Uncertainty: {self._instances()} × {counted(len(self.class_names), 'label')}, "
-            f"{self.loss}, {dtype_name(self.total)}"
-        )
-        means = self._means()
+        labels = counted(len(self.class_names), "label")
+        size = f"{self._instances_in_words()} × {labels}"
+        title = f"Uncertainty: {size}, {self.loss}, {dtype_name(self.total)}"
+        means = self._means_over_instances()
         if means is None:
             return Summary(f"{title}: {first_names(self.class_names)}")
         rows = []
         for i in np.argsort(-means[0], kind="stable")[:SHOWN]:
-            rows.append(self._row(self.class_names[i], *(mean[i] for mean in means)))
-        notes = self._notes()
+            rows.append(self._summary_row(self.class_names[i], *(mean[i] for mean in means)))
+        notes = self._summary_notes()
         left = len(self.class_names) - len(rows)
         if left:
             notes.append(f"… and {left:,} labels with lower means")

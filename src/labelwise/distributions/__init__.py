@@ -1,9 +1,8 @@
 """Second-order distributions: what a predictor believes about the class probabilities of one
 instance.
 
-Each knows its ``mean``, the expectation ``expect(f)`` of a function of one event's probability, and
-how to ``sample``. ``marginal(events)`` gives the law of each event, which splits a loss into its
-aleatoric and epistemic part.
+Each knows its ``mean`` and how to ``sample``. ``marginal(events)`` gives the law of each event,
+which splits a loss into its aleatoric and epistemic part.
 """
 
 from __future__ import annotations

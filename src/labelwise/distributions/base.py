@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Se
 import numpy as np
 
 from .._arrays import Array
-from .._engine.blocks import with_values
 from .._engine.compute import Computed
 from .._tables import Shown, Summary, counted, first_names
 from ..events import Events, Family
 from ..losses import Loss
-from .marginals import Function, Marginal
+from .marginals import Marginal
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -25,7 +24,6 @@ else:  # Python 3.13 knows defaults
 
     ArrayT = TypeVar("ArrayT")
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
-DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
 
 class ArrayOf(Protocol[ArrayT_co]):
@@ -42,8 +40,8 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     """What a predictor believes about the class probabilities Θ of each instance.
 
     Subclass it to bring your own: give `class_names`, `batch_shape`, `n_classes`, `marginal`,
-    `sample` and indexing. `mean` and `expect` follow from `marginal`, and everything in labelwise
-    works on it. If Θ has no convenient law, draw from it and let `Ensemble` be the law:
+    `sample` and indexing. `mean` follows from `marginal`, and everything in labelwise works on it.
+    If Θ has no convenient law, draw from it and let `Ensemble` be the law:
     ``Ensemble(draws, member_axis=0).marginal(events)``.
     """
 
@@ -85,11 +83,6 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
         mean: ArrayT = self.marginal(events).mean[0]
         return mean
-
-    def expect(self, f: Function, events: Family | None = None) -> ArrayT:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A; f must be smooth."""
-        value: ArrayT = self.marginal(events).expect(f)
-        return value
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -171,11 +164,6 @@ def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
     if weights is None or weights.ndim == 1:
         return weights
     return weights[(slice(None), *index)]
-
-
-def with_ids(q: DistributionT, ids: Any) -> DistributionT:
-    """The same distribution with names of its instances."""
-    return with_values(q, ids=ids)
 
 
 def not_a_distribution(q: Any) -> TypeError:

@@ -38,9 +38,9 @@ from .base import (
     batch_index,
     not_a_distribution,
     weights_at,
-    with_ids,
 )
 from .marginals import Atoms
+from .marginals.logit_normal import softmax
 from .named_predictions import read_names
 
 
@@ -123,7 +123,7 @@ class Members(Distribution[ArrayT]):
             class_names=given.class_names,
             factors=factors,
         )
-        return with_ids(q, given.ids)
+        return with_values(q, ids=given.ids)
 
     @staticmethod
     def probabilities_of(logits: Array) -> Array:
@@ -292,12 +292,10 @@ def _softmax(logits: Array) -> Array:
             "instance"
         )
     if not is_numpy_array(logits):
-        odds = xp.exp(widen(logits) - widen(largest))
-        return odds / xp.sum(odds, axis=-1, keepdims=True)
+        return softmax(widen(logits))
     probs = np.empty_like(logits, widen(logits[:0]).dtype)
     for i, member in enumerate(logits):  # what is held beside the result is small
-        odds = np.exp(widen(member) - widen(largest[i]))
-        np.divide(odds, np.sum(odds, axis=-1, keepdims=True), out=probs[i])
+        probs[i] = softmax(np.array(member, probs.dtype))
     return probs
 
 

@@ -22,14 +22,14 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
+from .._frames import has_names
 from .._validation.arguments import as_rng, as_seed, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
-from .marginals.logit_normal import correlated, softmax
-from .named_predictions import has_names
+from .marginals.logit_normal import gaussian_logits, softmax
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -178,7 +178,7 @@ class LogisticNormal(Distribution[ArrayT]):
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
-        return cast(ArrayT, softmax(correlated(normals, self.loc, self._factor)))
+        return cast(ArrayT, softmax(gaussian_logits(normals, self.loc, self._factor)))
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:

@@ -12,6 +12,7 @@ from ..events import Events
 from .base import ArrayT
 from .ensemble import Members
 from .marginals import Atoms
+from .marginals._quadrature import sigmoid
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -19,10 +20,9 @@ class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions of M members for K labels that may occur together; parameters as for
     `Ensemble`, without the sum to 1.
 
-    >>> q = MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]]), class_names=["beach", "sunset"])
-    >>> q.mean()
+    >>> MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]])).mean()
     array([[0.8, 0.8]])
-    """  # noqa: E501
+    """
 
     exclusive: ClassVar[bool] = False
 
@@ -32,10 +32,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
         xp = namespace(z)
         if values_known(z):
             check_finite(xp.where(xp.isinf(z), xp.zeros_like(z), z), "logits")
-        # neither overflows, and both have the right derivative at 0
-        below = xp.exp(xp.where(z < 0, z, 0.0))
-        above = xp.exp(-xp.where(z < 0, 0.0, z))
-        return xp.where(z < 0, below / (1 + below), 1 / (1 + above))
+        return sigmoid(z)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:

@@ -14,6 +14,7 @@ from .._errors import InputError, did_you_mean, listed
 from .._frames import (
     Labeled,
     distinct_names,
+    has_names,
     is_positions,
     library_of_frame,
     read_frame,
@@ -45,15 +46,6 @@ class Input(NamedTuple):
         return values_by_class(weights, self.member_names, "weights")
 
 
-def has_names(x: Any) -> bool:
-    """Whether ``x`` is a frame, a list of them, or a mapping of named members."""
-    if isinstance(x, list | tuple):
-        return any(library_of_frame(part) is not None for part in x)
-    if isinstance(x, Mapping):
-        return all(hasattr(part, "shape") or isinstance(part, list | tuple) for part in x.values())
-    return library_of_frame(x) is not None
-
-
 def read_names(
     given: Any,
     name: str,
@@ -62,14 +54,12 @@ def read_names(
     member_axis: int | None = None,
     class_axis: int = -1,
     members: bool = True,
-    any_column: bool = False,
 ) -> Input:
     """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the
     order of the first; anything else as it is.
 
     ``class_names`` must be the names of the columns, if these have any, and their order is that of
-    the result. Without them, a column that is called like an id is refused, unless it is known that
-    ``any_column`` is a class.
+    the result. Without them, a column that is called like an id is refused.
     """
     if type(given) is np.ndarray or not has_names(given):
         return Input(given, member_axis, class_axis, class_names, None, None)
@@ -85,11 +75,11 @@ def read_names(
     if isinstance(given, list | tuple):
         if not has_names(given):
             return Input(given, member_axis, class_axis, class_names, None, member_names)
-        frame = _stack(given, name, class_axis, member_names)
+        frame = _stack_member_frames(given, name, class_axis, member_names)
     else:
         frame = read_frame(given, name)
     if members and member_axis is None:
-        member_axis = _named_axis(frame.dims, MEMBER_DIMS)
+        member_axis = _axis_by_dimension(frame.dims, MEMBER_DIMS)
     class_axis = _class_axis(frame.dims, class_axis)
     n_axes = frame.values.ndim
     if not -n_axes <= class_axis < n_axes:  # refused where axes are checked
@@ -113,8 +103,8 @@ def read_names(
             )
         values = np.take(values, [names.index(word) for word in wanted], axis=columns)
         names = wanted
-    elif not any_column:
-        _check_columns(np.moveaxis(values, columns, -1), names, name)
+    else:
+        _refuse_id_columns(np.moveaxis(values, columns, -1), names, name)
     return Input(values, member_axis, class_axis, names, ids, member_names)
 
 
@@ -129,14 +119,14 @@ def moved_last(given: Input) -> Any:
     return np.moveaxis(given.values, (given.member_axis, given.class_axis), (0, -1))
 
 
-def _named_axis(dims: tuple[str, ...] | None, words: Sequence[str]) -> int | None:
+def _axis_by_dimension(dims: tuple[str, ...] | None, words: Sequence[str]) -> int | None:
     axes = [axis for axis, dim in enumerate(dims or ()) if dim.lower() in words]
     return axes[0] if len(axes) == 1 else None
 
 
 def _class_axis(dims: tuple[str, ...] | None, class_axis: int) -> int:
     """The axis of the classes: what a dimension says, if the caller says nothing."""
-    named = _named_axis(dims, CLASS_DIMS)
+    named = _axis_by_dimension(dims, CLASS_DIMS)
     return class_axis if named is None or class_axis != -1 else named
 
 
@@ -144,7 +134,7 @@ def _class_labels(labels: Any, name: str) -> tuple[str, ...] | None:
     return None if labels is None else distinct_names(labels, f"the classes of `{name}`")
 
 
-def _stack(
+def _stack_member_frames(
     parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
 ) -> Labeled:
     """The members as one array, each in the order of the first."""
@@ -167,7 +157,7 @@ def _stack(
         x, labels, _ = read_frame(part, name)
         for axis, (wanted, given) in enumerate(zip(first.labels, labels, strict=False)):
             if axis == columns:
-                order = _class_order(wanted, given, name, titles[0], title)
+                order = _order_of_member_classes(wanted, given, name, titles[0], title)
             else:
                 owners = f"{titles[0]} of `{name}`", f"{title} of `{name}`"
                 order = row_order(wanted, given, *owners)
@@ -183,7 +173,7 @@ def _stack(
     return Labeled(np.ascontiguousarray(np.stack(members)), (None, *first.labels), dims)
 
 
-def _class_order(
+def _order_of_member_classes(
     wanted_labels: Any, given_labels: Any, name: str, first: str, other: str
 ) -> list[int] | None:
     """Where in ``given`` the classes ``wanted`` are; ``None``: there already."""
@@ -205,7 +195,7 @@ def _class_order(
     return [given.index(word) for word in wanted]
 
 
-def _check_columns(values: np.ndarray, names: Sequence[str], name: str) -> None:
+def _refuse_id_columns(values: np.ndarray, names: Sequence[str], name: str) -> None:
     """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is
     needed for rows that sum to 1.
     """

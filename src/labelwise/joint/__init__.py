@@ -23,8 +23,13 @@ from ..distributions import Distribution
 from ..distributions.base import ArrayT
 from ..distributions.ensemble import as_distribution
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
-from ._closed_forms import average, parts_of, reverse_of, shares_of
-from ._sampling import sampled
+from ._closed_forms import (
+    average_over_members,
+    class_shares_in_closed_form,
+    joint_parts_in_closed_form,
+    reverse_in_closed_form,
+)
+from ._sampling import joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = [
@@ -70,13 +75,15 @@ def decompose(
     >>> u.total, u.aleatoric, u.epistemic  # two members, certain of different classes
     (array([1.]), array([0.]), array([1.]))
     """
-    q, loss = _check(q, loss)
+    q, loss = _check_joint_input(q, loss)
     seed = as_seed(rng)
 
     def equations(q: Distribution[Any]) -> Computed:
         if q.finite:
-            return Computed(_of_atoms(q.marginal(), loss))
-        return parts_of(q, loss, seed, n_samples) or sampled(q, loss, seed, n_samples)
+            return Computed(_joint_parts_of_members(q.marginal(), loss))
+        return joint_parts_in_closed_form(q, loss, seed, n_samples) or joint_parts_from_draws(
+            q, loss, seed, n_samples
+        )
 
     in_kernel: Loss | None = None
     if isinstance(loss, JointLog):
@@ -129,11 +136,11 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
     array([[0.5, 0.5]])
     """
     log = JointLog(base)
-    q, _ = _check(q, log)
+    q, _ = _check_joint_input(q, log)
     if q.finite:
         law: Any = q.marginal()
         return law.average(log.shares(law.t, law.mean[0], law.deviation))
-    closed = shares_of(q)
+    closed = class_shares_in_closed_form(q)
     if closed is None:
         raise InputError(
             f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
@@ -154,9 +161,9 @@ def reverse_mutual_information(
     >>> reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
     """
-    q, loss = _check(q, loss)
+    q, loss = _check_joint_input(q, loss)
     if not q.finite:
-        closed = reverse_of(q, loss)
+        closed = reverse_in_closed_form(q, loss)
         if closed is None:
             raise InputError(
                 f"reverse mutual information has no closed form for {type(q).__name__} and this "
@@ -164,24 +171,16 @@ def reverse_mutual_information(
             )
         return closed
     law: Any = q.marginal()
-    weights = law.weights
     xp = namespace(law.t)
     m = law.mean[0]
     each = loss.divergence(m + 0 * law.t, law.t, -law.deviation)
     if isinstance(loss, JointLog):
         impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
         each = xp.where(impossible, xp.full_like(each, float("inf")), each)
-    if weights is not None:  # a member of weight 0 is ignored, even if its divergence is infinite
-        weights = (
-            weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
-        )
-        return xp.sum(
-            xp.where(
-                weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]
-            ),
-            axis=0,
-        )
-    return average(law, each)
+    if law.weights is not None:  # a member of weight 0 is ignored, even if it diverges infinitely
+        heard = (law.weights > 0).reshape(law.weights.shape + (1,) * (each.ndim - law.weights.ndim))
+        each = xp.where(heard, each, 0 * m[..., 0])
+    return average_over_members(law, each)
 
 
 def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
@@ -191,13 +190,16 @@ def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss
     The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter
     is. Another loss replaces KL by its own divergence.
 
-    >>> expected_pairwise_kl(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]))
+    >>> expected_pairwise_kl(q, "squared").round(3)
     array([0.04])
-    """  # noqa: E501
+    """
     return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
-def _check(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution[Any], JointLoss]:
+def _check_joint_input(
+    q: Any, loss: LossName | Loss | JointLoss
+) -> tuple[Distribution[Any], JointLoss]:
     q = as_distribution(q)
     if not q.exclusive:
         raise InputError(
@@ -207,9 +209,9 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution[Any]
     return q, as_joint_loss(loss, q.n_classes)
 
 
-def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
+def _joint_parts_of_members(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
     """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
-    m, mean_of = law.mean[0], partial(average, law)
+    m, mean_of = law.mean[0], partial(average_over_members, law)
     return (
         loss.entropy_from(*law.mean),
         mean_of(loss.entropy(law.t)),

@@ -12,22 +12,26 @@ from ..distributions.dirichlet import beta_parameters
 from ..distributions.marginals import Atoms
 from ..losses._special import digamma_difference, digamma_minus_log
 from ..losses.base import not_negative
-from ._sampling import gain_of_maximum, sampled
+from ._sampling import gain_of_maximum, joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared
 
 
-def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed | None:
+def joint_parts_in_closed_form(
+    q: Distribution[Any], loss: JointLoss, seed: int, samples: int
+) -> Computed | None:
     """Total, aleatoric and epistemic uncertainty in (partly) closed form, or ``None``."""
     if isinstance(q, Dirichlet):
-        parts = _dirichlet(q, loss)
+        parts = _joint_parts_of_dirichlet(q, loss)
         return None if parts is None else Computed((loss.entropy_from(*q.marginal().mean), *parts))
     if not isinstance(q, DirichletMixture):
         return None
     own = q.components
-    within = parts_of(own, loss, seed, samples) or sampled(own, loss, seed, samples)
+    within = joint_parts_in_closed_form(own, loss, seed, samples) or joint_parts_from_draws(
+        own, loss, seed, samples
+    )
     means = q.marginal().means
 
-    mean_of = partial(average, means)
+    mean_of = partial(average_over_members, means)
     m = means.mean[0]
     total, between = (
         loss.entropy_from(*means.mean),
@@ -41,14 +45,14 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
     return Computed((total, mean_of(within.parts[1]), mean_of(within.parts[2]) + between), error)
 
 
-def average(law: Atoms, x: Array) -> Array:
+def average_over_members(law: Atoms, x: Array) -> Array:
     """The expectation over the members of one value or several for each, (M, ...) or (M, ...,
     A).
     """
     return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
-def shares_of(q: Distribution[Any]) -> Array | None:
+def class_shares_in_closed_form(q: Distribution[Any]) -> Array | None:
     """Each class's contribution to the mutual information in nats."""
     if isinstance(q, Dirichlet):
         return _dirichlet_shares(q.alpha)
@@ -63,12 +67,12 @@ def shares_of(q: Distribution[Any]) -> Array | None:
     return None
 
 
-def reverse_of(q: Distribution[Any], loss: JointLoss) -> Array | None:
+def reverse_in_closed_form(q: Distribution[Any], loss: JointLoss) -> Array | None:
     """E D(θ̄‖Θ)."""
     if not isinstance(q, Dirichlet):
         return None
     if isinstance(loss, JointSquared):
-        parts = _dirichlet(q, loss)
+        parts = _joint_parts_of_dirichlet(q, loss)
         return None if parts is None else parts[1]
     if isinstance(
         loss, JointLog
@@ -82,7 +86,7 @@ def reverse_of(q: Distribution[Any], loss: JointLoss) -> Array | None:
     return None
 
 
-def _dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:
+def _joint_parts_of_dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:
     """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
     a, b = beta_parameters(q.alpha, None, None)

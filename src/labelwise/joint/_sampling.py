@@ -18,7 +18,9 @@ BLOCK = 1 << 18  # numbers held at once
 STANDARD_ERRORS = 2  # half-width of a 95 % interval
 
 
-def sampled(q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int) -> Computed:
+def joint_parts_from_draws(
+    q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int
+) -> Computed:
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
     Epistemic uncertainty is the average divergence of the draws from one forecast, the mean of
@@ -44,7 +46,9 @@ def sampled(q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int) ->
             xp.stack(draws, axis=1) if draws else like(np.empty((n_draws, 0, n_classes)), means[0])
         )
         blocks.append(
-            _of_block(stacked, mean[block, ...], complement[block, ...], loss, q.exact_mean)
+            _joint_parts_of_block(
+                stacked, mean[block, ...], complement[block, ...], loss, q.exact_mean
+            )
         )
     columns = (
         xp.reshape(xp.concat(list(column), axis=0), batch) for column in zip(*blocks, strict=True)
@@ -53,7 +57,7 @@ def sampled(q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int) ->
     return Computed((total, aleatoric, epistemic), tuple(errors))
 
 
-def _of_block(
+def _joint_parts_of_block(
     draws: Array, mean: Array, complement: Array, loss: JointLoss, exact_mean: bool
 ) -> tuple[Array, ...]:
     """Three uncertainties and their error bounds from draws (n, ..., K)."""
@@ -64,7 +68,7 @@ def _of_block(
     # A regret that is rarer than 1 − .025^(1/n) may well have been missed by n draws, whatever they
     # show.
     unseen = loss.largest_divergence(mean) * (1 - 0.025 ** (1 / n_draws))
-    epistemic_error = xp.sqrt(_half_width(divergence) ** 2 + unseen**2)
+    epistemic_error = xp.sqrt(_half_width_of_mean(divergence) ** 2 + unseen**2)
 
     if exact_mean:
         total = loss.entropy_from(mean, complement)
@@ -79,8 +83,8 @@ def _of_block(
         entropy = loss.entropy(draws)
         aleatoric = sum_first(entropy) / n_draws
         total = aleatoric + epistemic
-        total_error = _half_width(entropy + divergence)
-        aleatoric_error = _half_width(entropy)
+        total_error = _half_width_of_mean(entropy + divergence)
+        aleatoric_error = _half_width_of_mean(entropy)
 
     rounding = 64 * smallest(total)[1] * total
     return (
@@ -93,7 +97,7 @@ def _of_block(
     )
 
 
-def _half_width(values: Array) -> Array:
+def _half_width_of_mean(values: Array) -> Array:
     """Of the 95 % interval of a mean of draws (n, ...)."""
     n = values.shape[0]
     variance = sum_first((values - sum_first(values) / n) ** 2) / (n - 1)

@@ -152,9 +152,10 @@ class CostMatrix(JointLoss):
 
     Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions.
 
-    >>> float(CostMatrix(1 - np.eye(3), abstain=0.2).entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
+    >>> loss = CostMatrix(1 - np.eye(3), abstain=0.2)
+    >>> float(loss.entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
     0.2
-    """  # noqa: E501
+    """
 
     costs: Any
     abstain: float | None = None

@@ -42,7 +42,7 @@ def each_model(
     return lambda batch: [predict(model, batch) for model in models]
 
 
-def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
+def align_columns_to_classes(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
     """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a
     class that a member has never seen.
     """
@@ -132,7 +132,7 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
             )
 
 
-def same_names(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+def common_class_names(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """The class names that all members have; some may have none."""
     known = sorted(set(filter(None, names)))
     if len(known) > 1:

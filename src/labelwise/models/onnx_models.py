@@ -11,7 +11,7 @@ from .._arrays import to_numpy
 from ._adapter import Adapter, each_model
 from ._batches import Batch
 
-_TYPES = {
+_ONNX_TYPES = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
     "tensor(float16)": np.float16,
@@ -23,10 +23,10 @@ def onnx_adapter(sessions: Sequence[Any]) -> Adapter:
     """Sessions of classifiers: the last output that is no label, as exported from scikit-learn
     (also with ZipMap) or from torch.
     """
-    return Adapter(each_model(sessions, _scores), "unknown", batch_size=1024)
+    return Adapter(each_model(sessions, _scores_of_session), "unknown", batch_size=1024)
 
 
-def _scores(session: Any, batch: Batch) -> np.ndarray:
+def _scores_of_session(session: Any, batch: Batch) -> np.ndarray:
     feed = {}
     for i, wanted in enumerate(session.get_inputs()):
         if wanted.name in batch.kwargs:
@@ -38,7 +38,9 @@ def _scores(session: Any, batch: Batch) -> np.ndarray:
                 f"the session needs the input {wanted.name!r}; pass a mapping of arrays by name as "
                 "`X`"
             )
-        feed[wanted.name] = np.ascontiguousarray(to_numpy(value), dtype=_TYPES.get(wanted.type))
+        feed[wanted.name] = np.ascontiguousarray(
+            to_numpy(value), dtype=_ONNX_TYPES.get(wanted.type)
+        )
     for output in reversed(session.run(None, feed)):
         if isinstance(output, list) and output and isinstance(output[0], Mapping):  # ZipMap
             return np.array([[row[key] for key in sorted(row)] for row in output])

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from .._arrays import ClassNames, to_numpy
+from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import row_labels
 from .._validation.arguments import as_seed, check_choice, check_positive
 from .._validation.labels import plain_labels
 from .._validation.probabilities import FEW_ROWS
 from ..distributions import Ensemble, MultiLabelEnsemble
-from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ._adapter import Adapter, class_order, each_model
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
@@ -33,7 +33,6 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
 
 
 class _Options(TypedDict, total=False):
-    device: Any
     activation: str | None
     class_names: ClassNames | None
     class_axis: int
@@ -56,7 +55,6 @@ def from_models(
     models: Any,
     X: Any,
     *,
-    device: Any = None,
     activation: str | None = None,
     class_names: ClassNames | None = None,
     class_axis: int = -1,
@@ -74,8 +72,8 @@ def from_models(
     models : model or sequence of models
         - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is
           asked ``n_samples`` times with dropout switched on (MC dropout; each instance has its own
-          masks, and batch normalization stays as it is). Modes, gradients, devices and random state
-          are restored.
+          masks, and batch normalization stays as it is). They are asked where they are, on their
+          device; modes, gradients and random state are restored.
         - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting,
           `~sklearn.calibration.CalibratedClassifierCV`, also inside
           `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
@@ -89,8 +87,6 @@ def from_models(
         Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken
         out, the rest is passed by name), or inputs alone; it is read once, all models see each
         batch.
-    device : optional
-        For torch: move the modules there while they are asked. Defaults to where they are.
     activation : {"softmax", "sigmoid", "none"}, optional
         What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to
         1 (a warning says so), and to what the values say elsewhere: rows that sum to 1 are
@@ -127,16 +123,17 @@ def from_models(
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> models = [LogisticRegression(C=c).fit([[0.0], [1.0], [2.0]], ["no", "no", "yes"]) for c in (0.1, 1, 10)]
+    >>> X, y = [[0.0], [1.0], [2.0]], ["no", "no", "yes"]
+    >>> models = [LogisticRegression(C=c).fit(X, y) for c in (0.1, 1, 10)]
     >>> q = lw.from_models(models, [[0.5], [1.5]])
     >>> q.probs.shape, q.class_names
     ((3, 2, 2), ('no', 'yes'))
-    """  # noqa: E501
+    """
     if activation is not None:
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
-    adapter = _adapter_of(models, device, n_samples, extra_modules, as_seed(rng))
+    adapter = _adapter_of(models, n_samples, extra_modules, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)
@@ -151,8 +148,12 @@ def from_models(
             check_positive(batch_size, "batch_size")
         batches = list(array_batches(X, batch_size or adapter.batch_size))
         total = len(batches)
-    scores, labels = _predict(adapter, _with_progress(batches, total, progress))
-    scores, activation = _activated(_classes_last(scores, class_axis), adapter, activation)
+    scores, labels = _scores_of_models(adapter, _batches_with_progress(batches, total, progress))
+    scores = _classes_last(scores, class_axis)
+    if scores.shape[-1] == 1:
+        scores, activation = _scores_of_two_classes(scores[..., 0], adapter, activation)
+    elif activation is None:
+        activation = _activation_of_scores(scores, adapter)
     if is_instance_of(X, "torch", "Tensor"):
         scores = sys.modules["torch"].from_numpy(np.ascontiguousarray(scores)).to(X.device)
     names, order = class_order(adapter.class_names, class_names)
@@ -168,7 +169,7 @@ def from_models(
         probs = softmax_of(scores) if activation == "softmax" else scores
         q = Ensemble(probs, **options)
     if len(q.batch_shape) == 1:
-        q = with_ids(q, row_labels(X))  # labels with the same index are matched by it
+        q = with_values(q, ids=row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
         return q
     if labels is None:
@@ -180,7 +181,7 @@ def from_models(
 
 
 def _adapter_of(
-    models: Any, device: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
+    models: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
 ) -> Adapter:
     """The library of the models; nothing is imported that is not already in use."""
     if isinstance(models, Mapping):  # the result of cross_validate
@@ -198,14 +199,12 @@ def _adapter_of(
     def all_are(module: str, name: str) -> bool:
         return all(is_instance_of(model, module, name) for model in several)
 
-    kind = type(several[0]).__name__
     if all_are("torch.nn", "Module"):
         from .torch_models import torch_adapter
 
-        return torch_adapter(several, single, n_samples, extra_modules, device, seed)
-    if device is not None:
-        raise ValueError(f"`device` is for torch modules; got {device!r} for {kind}")
+        return torch_adapter(several, single, n_samples, extra_modules, seed)
     if n_samples is not None:
+        kind = type(several[0]).__name__
         raise ValueError(f"`n_samples` is for dropout in torch modules; got {n_samples} for {kind}")
     for module, name, make in LIBRARIES:
         if all_are(module, name):
@@ -232,7 +231,9 @@ def is_instance_of(model: Any, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(model, kind)
 
 
-def _predict(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
+def _scores_of_models(
+    adapter: Adapter, batches: Iterable[Batch]
+) -> tuple[np.ndarray, np.ndarray | None]:
     """The scores of all members, (M, N, ...), and the labels."""
     scores: list[np.ndarray] = []
     labels: list[np.ndarray] = []
@@ -261,7 +262,9 @@ def _predict(adapter: Adapter, batches: Iterable[Batch]) -> tuple[np.ndarray, np
     return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
 
 
-def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) -> Iterable[Batch]:
+def _batches_with_progress(
+    batches: Iterable[Batch], total: int | None, wanted: bool
+) -> Iterable[Batch]:
     """The batches, with a progress bar on a terminal if there are several."""
     if not wanted or total == 1 or sys.stderr is None or not sys.stderr.isatty():
         return batches
@@ -294,16 +297,7 @@ def _classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:
     return np.moveaxis(scores, axis, -1)
 
 
-def _activated(
-    scores: np.ndarray, adapter: Adapter, activation: str | None
-) -> tuple[np.ndarray, str]:
-    """Scores of at least two classes, and the activation that makes them probabilities."""
-    if scores.shape[-1] == 1:
-        return _two_classes(scores[..., 0], adapter, activation)
-    return scores, activation or _activation(scores, adapter)
-
-
-def _activation(scores: np.ndarray, adapter: Adapter) -> str:
+def _activation_of_scores(scores: np.ndarray, adapter: Adapter) -> str:
     """What the library says, checked against the values, or what they say themselves."""
     if adapter.multilabel:
         return "sigmoid"
@@ -312,7 +306,7 @@ def _activation(scores: np.ndarray, adapter: Adapter) -> str:
     sum_to_one = (np.abs(sums - 1) < 1e-3).all(axis=rows) & (scores >= 0).all(axis=(*rows, -1))
     if sums[0].size >= FEW_ROWS:
         rule = "values that sum to 1 over the classes, as after a softmax"
-        _check_alike(sum_to_one, rule, adapter)
+        _check_models_alike(sum_to_one, rule, adapter)
     found = f"sums range from {sums.min():.4g} to {sums.max():.4g}"
     if adapter.scores == "unknown" and not sum_to_one.all():
         raise ValueError(
@@ -328,7 +322,7 @@ def _activation(scores: np.ndarray, adapter: Adapter) -> str:
             "probabilities, without a softmax. "
             "Pass activation='none' to say so, or activation='softmax' if they are logits all the "
             "same",
-            stacklevel=4,
+            stacklevel=3,
         )
         return "none"
     if scores.size >= FEW_OUTPUTS and 0 <= scores.min() < scores.max() <= 1:
@@ -340,7 +334,7 @@ def _activation(scores: np.ndarray, adapter: Adapter) -> str:
     return "softmax"
 
 
-def _two_classes(
+def _scores_of_two_classes(
     second: np.ndarray, adapter: Adapter, activation: str | None
 ) -> tuple[np.ndarray, str]:
     """Scores of two classes from those of the second, (M, N, ...)."""
@@ -353,7 +347,7 @@ def _two_classes(
     shares = np.asarray(((second >= 0) & (second <= 1)).all(axis=values))
     if activation is None:
         if second[0].size >= FEW_OUTPUTS:
-            _check_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
+            _check_models_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
         activation = "none"
         if adapter.scores == "logits":
             activation = "sigmoid"
@@ -373,7 +367,7 @@ def _two_classes(
     return np.stack([1 - second, second], axis=-1), "none"
 
 
-def _check_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
+def _check_models_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
     """Refuse members of which some (M,) give probabilities and others logits: one activation would
     be wrong for either.
     """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,11 +20,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ..decomposition import Uncertainty, decompose
 from ..distributions import Ensemble
-from ..events import Events, Label
-from ..losses import Loss, LossName
-from ._adapter import aligned
+from ._adapter import align_columns_to_classes
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -57,14 +53,14 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array(["healthy", "healthy", "ill", "ill"])
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], ["healthy", "healthy", "ill", "ill"]
     >>> model = LabelwiseClassifier(random_state=0).fit(X, y)
     >>> model.predict(X)
     array(['healthy', 'healthy', 'ill', 'ill'], dtype='<U7')
-    >>> u = model.uncertainty(X)
+    >>> u = lw.decompose(model.predict_distribution(X))
     >>> u["ill"].epistemic.shape
     (4,)
-    """  # noqa: E501
+    """
 
     def __init__(
         self,
@@ -148,7 +144,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"epistemic uncertainty); got {m!r}"
             )
         name = "the default estimator" if self.estimator is None else type(base).__name__
-        if not self.bootstrap and (self.estimator is None or not _random_states(base)):
+        if not self.bootstrap and (self.estimator is None or not _random_state_parameters(base)):
             raise ValueError(
                 f"without bootstrap all members would be the same: {name} has no `random_state` "
                 "to vary. Set bootstrap=True, or choose another `estimator`"
@@ -164,7 +160,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         members = []
         for member in self.estimators_:
             probs = np.asarray(member.predict_proba(X))
-            members.append(aligned(probs, member.classes_, self.classes_))
+            members.append(align_columns_to_classes(probs, member.classes_, self.classes_))
         names = tuple(map(str, self.classes_))
         return Ensemble(np.stack(members), member_axis=0, class_names=names)
 
@@ -177,21 +173,8 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[np.argmax(proba, axis=1)])
 
-    def uncertainty(
-        self,
-        X: Any,
-        loss: LossName | Loss = "log",
-        *,
-        events: Events | Mapping[str, Sequence[Label]] | None = None,
-        correction: Literal["jackknife"] | None = None,
-    ) -> Uncertainty:
-        """Label-wise total, aleatoric and epistemic uncertainty of the predictions for ``X``;
-        options as in `labelwise.decompose`.
-        """
-        return decompose(self.predict_distribution(X), loss, events=events, correction=correction)
 
-
-def _random_states(estimator: Any) -> list[str]:
+def _random_state_parameters(estimator: Any) -> list[str]:
     """The names of all parameters that seed something, also those of the steps of a pipeline."""
     names = sorted(estimator.get_params())
     return [name for name in names if f"__{name}".endswith("__random_state")]
@@ -202,7 +185,7 @@ def _fit_member(
 ) -> Any:
     rng = check_random_state(seed)
     member = clone(base)
-    for name in _random_states(member):
+    for name in _random_state_parameters(member):
         member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max))})
     if bootstrap:
         X, y = resample(X, y, stratify=codes, random_state=rng)

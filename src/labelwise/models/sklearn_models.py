@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._adapter import Adapter, aligned, check_common_classes, each_model
+from ._adapter import Adapter, align_columns_to_classes, check_common_classes, each_model
 from ._batches import Batch
 from .sklearn import LabelwiseClassifier
 
@@ -35,30 +35,32 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
     have probability 0.
     """
     for model in models:
-        _check_model(model)
-    inner, transformers = _unwrap(models[0])
+        _check_estimator(model)
+    inner, transformers = _unwrap_estimator(models[0])
     if single and isinstance(inner, WITH_MEMBERS):
         return Adapter(
-            lambda batch: _members(inner, transformers, batch.only),
+            lambda batch: _predict_members(inner, transformers, batch.only),
             "probabilities",
             tuple(map(str, inner.classes_)),
-            weights=_weights(inner),
+            weights=_weights_of_voters(inner),
         )
     known = []
     for model in models:
         if not hasattr(model, "predict_proba"):
-            raise TypeError(_no_probabilities(model))
+            raise TypeError(_without_predict_proba(model))
         known.append(model.classes_)
     check_common_classes(known)
     classes = np.unique(np.concatenate(known))
 
     def predict(model: Any, batch: Batch) -> np.ndarray:
-        return aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes)
+        return align_columns_to_classes(
+            np.asarray(model.predict_proba(batch.only)), model.classes_, classes
+        )
 
     return Adapter(each_model(models, predict), "probabilities", tuple(map(str, classes)))
 
 
-def _unwrap(model: Any) -> tuple[Any, list[Pipeline]]:
+def _unwrap_estimator(model: Any) -> tuple[Any, list[Pipeline]]:
     """The model inside searches and at the end of pipelines, and the transformers before it."""
     transformers = []
     while True:
@@ -72,13 +74,13 @@ def _unwrap(model: Any) -> tuple[Any, list[Pipeline]]:
             return model, transformers
 
 
-def _check_model(model: Any) -> None:
+def _check_estimator(model: Any) -> None:
     if isinstance(model, type):
         raise TypeError(
             f"`model` must be a fitted model; got the class {model.__name__}. Call it and fit it "
             "first"
         )
-    inner, _ = _unwrap(model)
+    inner, _ = _unwrap_estimator(model)
     name = type(inner).__name__
     if isinstance(inner, BaseEstimator) and is_regressor(inner):
         raise TypeError(
@@ -106,7 +108,7 @@ def _check_model(model: Any) -> None:
         )
 
 
-def _members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarray]:
+def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarray]:
     """The probabilities of each member, with a column for every class of the ensemble."""
     for transformer in transformers:
         X = transformer.transform(X)
@@ -116,7 +118,7 @@ def _members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarra
         members = []
         for member in model.calibrated_classifiers_:
             probs = np.asarray(member.predict_proba(X))
-            members.append(aligned(probs, member.classes, model.classes_))
+            members.append(align_columns_to_classes(probs, member.classes, model.classes_))
         return members
     features: Any = [None] * len(model.estimators_)
     if isinstance(model, BaggingClassifier):
@@ -131,23 +133,23 @@ def _members(model: Any, transformers: list[Pipeline], X: Any) -> list[np.ndarra
         )
     for member in model.estimators_:
         if not hasattr(member, "predict_proba"):
-            raise ValueError(f"the members of {_no_probabilities(member)}")
+            raise ValueError(f"the members of {_without_predict_proba(member)}")
     # All fit their members on encoded labels: a member's classes_ are positions in the ensemble's.
     positions = np.arange(len(model.classes_))
     tasks = []
     for member, columns in zip(model.estimators_, features, strict=True):
         seen = X if columns is None else X[:, columns]
-        tasks.append(delayed(_member)(member, seen, positions))
+        tasks.append(delayed(_predict_member)(member, seen, positions))
     return list(Parallel(n_jobs=model.n_jobs, require="sharedmem")(tasks))
 
 
-def _member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    return aligned(
+def _predict_member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    return align_columns_to_classes(
         np.asarray(member.predict_proba(X)), np.asarray(member.classes_, dtype=np.intp), classes
     )
 
 
-def _weights(model: Any) -> list[float] | None:
+def _weights_of_voters(model: Any) -> list[float] | None:
     if not isinstance(model, VotingClassifier) or model.weights is None:
         return None
     weights = []
@@ -157,7 +159,7 @@ def _weights(model: Any) -> list[float] | None:
     return weights
 
 
-def _no_probabilities(model: Any) -> str:
+def _without_predict_proba(model: Any) -> str:
     return (
         f"`model` must have predict_proba; {type(model).__name__} has none. Wrap it in "
         "sklearn.calibration.CalibratedClassifierCV and fit again"

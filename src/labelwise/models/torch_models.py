@@ -1,5 +1,5 @@
-"""torch modules as members, also Hugging Face models and networks with dropout; modes, devices and
-random state are restored.
+"""torch modules as members, also Hugging Face models and networks with dropout; modes and random
+state are restored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ._adapter import Adapter, each_model, same_names
+from ._adapter import Adapter, common_class_names, each_model
 from ._batches import Batch
 from .dropout import dropout_layers
 
@@ -25,7 +25,6 @@ def torch_adapter(
     single: bool,
     n_samples: int | None,
     extra_modules: Sequence[type[nn.Module]],
-    device: Any,
     seed: int,
 ) -> Adapter:
     """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members
@@ -45,9 +44,8 @@ def torch_adapter(
     def running() -> Iterator[None]:
         with ExitStack() as stack:
             for model in models:
-                stack.enter_context(_evaluating(model))
-                stack.enter_context(_moved(model, device))
-            stack.enter_context(_seeded(seed))
+                stack.enter_context(_module_evaluating(model))
+            stack.enter_context(_seeded_torch(seed))
             if n_samples is not None:
                 for of_model in layers:
                     for layer in of_model:
@@ -55,11 +53,11 @@ def torch_adapter(
             yield
 
     members = [model for model in models for _ in range(n_samples or 1)]
-    names, multilabel = zip(*map(_config, models), strict=True)
+    names, multilabel = zip(*map(_huggingface_config, models), strict=True)
     return Adapter(
-        each_model(members, _scores),
+        each_model(members, _scores_of_module),
         "logits",
-        same_names(names),
+        common_class_names(names),
         batch_size=1024,
         running=running,
         multilabel=any(multilabel),
@@ -67,7 +65,7 @@ def torch_adapter(
 
 
 @contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
+def _module_evaluating(model: nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
     modes = {module: module.training for module in model.modules()}
     try:
@@ -80,31 +78,17 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def _seeded_torch(seed: int) -> Iterator[None]:
     """Torch's global generators start from ``seed`` inside and go on as before afterwards."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
 
 
-@contextmanager
-def _moved(model: nn.Module, device: Any) -> Iterator[None]:
-    """The module on another device; afterwards where it was."""
-    before = next((p.device for p in model.parameters()), None)
-    if device is None or before is None or before == torch.device(device):
-        yield
-        return
-    model.to(device)
-    try:
-        yield
-    finally:
-        model.to(before)
-
-
-def _scores(model: nn.Module, batch: Batch) -> torch.Tensor:
+def _scores_of_module(model: nn.Module, batch: Batch) -> torch.Tensor:
     weight = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
-    args = [_like(part, weight) for part in batch.args]
-    kwargs = {key: _like(part, weight) for key, part in batch.kwargs.items()}
+    args = [_input_for_module(part, weight) for part in batch.args]
+    kwargs = {key: _input_for_module(part, weight) for key, part in batch.kwargs.items()}
     output = model(*args, **kwargs)
     scores = output
     for name in ("out", "logits"):  # torchvision, Hugging Face
@@ -123,7 +107,7 @@ def _scores(model: nn.Module, batch: Batch) -> torch.Tensor:
     return scores
 
 
-def _like(part: Any, weight: torch.Tensor) -> Any:
+def _input_for_module(part: Any, weight: torch.Tensor) -> Any:
     """An input on the device of the weights, floating-point numbers in their type; what is no array
     stays as it is.
     """
@@ -142,7 +126,7 @@ def _like(part: Any, weight: torch.Tensor) -> Any:
     return part.to(weight.device)
 
 
-def _config(model: nn.Module) -> tuple[tuple[str, ...] | None, bool]:
+def _huggingface_config(model: nn.Module) -> tuple[tuple[str, ...] | None, bool]:
     """Class names and whether labels may occur together, from the configuration of a Hugging Face
     model.
     """

@@ -80,7 +80,7 @@ def add_legend(ax: Axes, *, above: bool = False, **options: Any) -> None:
     ax.legend(**{"frameon": False, "fontsize": 9, **options})
 
 
-def line(i: int, name: str = "") -> dict[str, Any]:
+def line_style(i: int, name: str = "") -> dict[str, Any]:
     """Color and dashes of the i-th curve, distinguishable in black and white; total, aleatoric and
     epistemic have fixed colors.
     """

@@ -11,7 +11,7 @@ from .._arrays import Array, to_numpy
 from ..calibration.reliability import ReliabilityCurve
 from ..evaluation import detection_scores
 from ..evaluation.rejection import RejectionCurve
-from ._style import REFERENCE, add_legend, line, new_axes
+from ._style import REFERENCE, add_legend, line_style, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +26,12 @@ def plot_rejection(
     bands if available; to compare with, random rejection and the oracle of the first curve.
     """
     ax = new_axes(ax)
-    named: Mapping[str, RejectionCurve] = _by_name(curves)
+    named: Mapping[str, RejectionCurve] = _curves_by_name(curves)
     if not named:
         raise ValueError("`curves` must hold at least one curve")
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
-        style = line(i, name)
+        style = line_style(i, name)
         ax.plot(100 * curve.rejected, curve.value, label=name or None, **style)
         band = curve.band
         if band is not None:
@@ -56,7 +56,7 @@ def plot_rejection(
     return ax
 
 
-def _by_name(curves: Any) -> Mapping[str, Any]:
+def _curves_by_name(curves: Any) -> Mapping[str, Any]:
     """Curves by name; one curve has none."""
     if isinstance(curves, Mapping):
         return curves
@@ -77,7 +77,7 @@ def plot_detection(
     inside, outside = (to_numpy(x).astype(float).ravel() for x in (score_in, score_out))
     bins = np.histogram_bin_edges(np.concatenate([inside, outside]), bins=40).tolist()
     for i, (scores, name) in enumerate(zip((inside, outside), names, strict=True)):
-        color = line(i)["color"]
+        color = line_style(i)["color"]
         ax.hist(scores, bins, density=True, alpha=0.55, color=color, label=name)
         ax.hist(scores, bins, density=True, histtype="step", color=color, linewidth=1.2)
     auroc = detection_scores(inside, outside).auroc
@@ -95,12 +95,12 @@ def plot_reliability(
     calibration.
     """
     ax = new_axes(ax, (4.0, 3.8))
-    named: Mapping[str, ReliabilityCurve] = _by_name(curves)
+    named: Mapping[str, ReliabilityCurve] = _curves_by_name(curves)
     ax.plot([0, 1], [0, 1], **REFERENCE)
     for i, (name, curve) in enumerate(named.items()):
         bars = np.stack([curve.frequency - curve.low, curve.high - curve.frequency])
         label = f"{name} (error {curve.error:.3f})".strip()
-        style = line(i) | {"marker": "o", "markersize": 4, "label": label}
+        style = line_style(i) | {"marker": "o", "markersize": 4, "label": label}
         if np.all(np.isfinite(bars)):
             style |= {"yerr": np.maximum(bars, 0), "capsize": 2}
         ax.errorbar(curve.forecast, curve.frequency, **style)

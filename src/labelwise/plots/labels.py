@@ -37,10 +37,10 @@ def plot_labels(
     max_labels : int
         Maximum number of labels: the most uncertain ones, plus the true and predicted labels.
     """
-    epistemic, aleatoric = _row(u.epistemic, i), _row(u.aleatoric, i)
+    epistemic, aleatoric = _bars_of_instance(u.epistemic, i), _bars_of_instance(u.aleatoric, i)
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), max_labels) + 1), 2.8))
     always = [k for k in (y_true, y_pred) if k is not None]
-    shown = _shown(epistemic + aleatoric, max_labels, always)
+    shown = _labels_to_show(epistemic + aleatoric, max_labels, always)
     stack_parts(ax, epistemic[shown], aleatoric[shown])
     names = {k: tick_text(u.class_names[k], 18) for k in shown.tolist()}
     longest = max(map(len, names.values()))
@@ -51,7 +51,7 @@ def plot_labels(
         if k == y_true:
             tick.set_color(TRUTH)
             tick.set_fontweight("bold")
-    ax.set_ylabel("uncertainty" + _unit(u))
+    ax.set_ylabel("uncertainty" + _unit_of_bars(u))
     top = float(np.max((epistemic + aleatoric)[shown], initial=0.0))
     ax.set_ylim(0, 1.05 * top or 1)
     return ax
@@ -111,7 +111,7 @@ def plot_gallery(
     return figure
 
 
-def _row(part: Array, i: int | None) -> np.ndarray:
+def _bars_of_instance(part: Array, i: int | None) -> np.ndarray:
     values = to_numpy(part).astype(float)
     if values.ndim == 1 and i is None:
         return values
@@ -125,14 +125,14 @@ def _row(part: Array, i: int | None) -> np.ndarray:
     return np.asarray(values[i])
 
 
-def _shown(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
+def _labels_to_show(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
     if len(total) <= max_labels:
         return np.arange(len(total))
     highest = np.argsort(-total, kind="stable")[:max_labels]
     return np.unique(np.append(highest, always).astype(int))
 
 
-def _unit(u: Uncertainty) -> str:
+def _unit_of_bars(u: Uncertainty) -> str:
     if getattr(u.loss, "base", None) == 2 and np.ndim(u.unit) == 0:
         return " (bits)"
     return ""

@@ -49,7 +49,7 @@ def _mean_square(effects: np.ndarray, df: int) -> np.ndarray:
     return np.asarray(squares.reshape(-1, effects.shape[-1]).sum(axis=0) / df)
 
 
-def shares_of(parts: np.ndarray) -> np.ndarray:
+def shares_of_sources(parts: np.ndarray) -> np.ndarray:
     """Parts (S, ...) divided by their sum."""
     whole = parts.sum(axis=0)
     return np.asarray(parts / np.where(whole > 0, whole, 1))

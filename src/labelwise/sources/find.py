@@ -71,7 +71,7 @@ def find_sources(
     p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
     return Sources(
         names=tuple(names),
-        values=_contributions(law, design, loss, replicated),
+        values=_contributions_of_sources(law, design, loss, replicated),
         class_names=class_names,
         variance=variance,
         p_values=p_values,
@@ -101,7 +101,7 @@ def _design_of(law: Any, factors: Factors) -> tuple[Any, Design, bool]:
     return law, design, reweighted
 
 
-def _contributions(law: Any, design: Design, loss: Loss, replicated: bool) -> np.ndarray:
+def _contributions_of_sources(law: Any, design: Design, loss: Loss, replicated: bool) -> np.ndarray:
     r"""Main effects :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
     D(\bar\theta_A \Vert \bar\theta)`, and the rest.
 

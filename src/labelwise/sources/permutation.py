@@ -27,9 +27,9 @@ def permute_levels(
     exact.
     """
     n, blocks, n_instances, k = means.shape
-    orders = _orders(n, blocks, n_permutations, rng)
+    orders = _level_orders(n, blocks, n_permutations, rng)
     effect = means - means.mean(axis=0)
-    products = _products(effect.reshape(n * blocks, n_instances, k)) / n_instances
+    products = _products_of_units(effect.reshape(n * blocks, n_instances, k)) / n_instances
     products = products.reshape(n, blocks, n, blocks, -1)
     # Cells of the same level in two blocks: only their products change.
     within = np.einsum("ibibk->k", products)
@@ -39,17 +39,19 @@ def permute_levels(
     between = np.maximum((within + 2 * across) / blocks, 0)
     df = (n - 1) * (blocks - 1)
     interaction = np.maximum(within - between, 0) / df
-    return _p_values(_studentized(between / (n - 1), n - 1, interaction, df), 1 / len(orders))
+    return _permutation_p_values(
+        _studentized_effect(between / (n - 1), n - 1, interaction, df), 1 / len(orders)
+    )
 
 
-def _products(x: np.ndarray) -> np.ndarray:
+def _products_of_units(x: np.ndarray) -> np.ndarray:
     """(U, U, K + 1): products of units (U, X, K) for each label, and for all labels together."""
     by_label = np.ascontiguousarray(x.transpose(2, 0, 1))
     products = (by_label @ by_label.transpose(0, 2, 1)).transpose(1, 2, 0)
     return np.concatenate([products, products.sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def _orders(n: int, blocks: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
+def _level_orders(n: int, blocks: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
     """(P, blocks, n): orders of the levels in each block, the first one as observed; all of them
     where there are few.
 
@@ -70,29 +72,31 @@ def permute_members(
     """The effect of a single factor, whose levels are permuted among the members (M, N, K)."""
     counts = np.bincount(codes)
     n, m = len(counts), len(codes)
-    assignments = _assignments(codes, n_permutations, rng)
-    products = _products(deviation - deviation.mean(axis=0)) / deviation.shape[1]
+    assignments = _level_assignments(codes, n_permutations, rng)
+    products = _products_of_units(deviation - deviation.mean(axis=0)) / deviation.shape[1]
     inside = assignments[:, None, :] == np.arange(n)[:, None]
     inside = inside / np.sqrt(counts)[:, None]  # (P, n, M)
     between = np.einsum("pau,uvk,pav->pk", inside, products, inside, optimize=True)
     noise = np.maximum(np.einsum("uuk->k", products) - between, 0) / (m - n)
     # Levels with equally many members can change places.
     same = prod(factorial(x) for x in np.bincount(counts).tolist())
-    groupings = _n_assignments(counts) // same
-    return _p_values(
-        _studentized(between / (n - 1), n - 1, noise, m - n),
+    groupings = _n_level_assignments(counts) // same
+    return _permutation_p_values(
+        _studentized_effect(between / (n - 1), n - 1, noise, m - n),
         max(1 / groupings, 1 / len(assignments)),
     )
 
 
-def _n_assignments(counts: np.ndarray) -> int:
+def _n_level_assignments(counts: np.ndarray) -> int:
     return factorial(int(counts.sum())) // prod(factorial(x) for x in counts.tolist())
 
 
-def _assignments(codes: np.ndarray, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
+def _level_assignments(
+    codes: np.ndarray, n_permutations: int, rng: np.random.Generator
+) -> np.ndarray:
     """(P, M): levels of the members, the first one as observed; all of them where there are few."""
     counts = np.bincount(codes)
-    if _n_assignments(counts) > n_permutations + 1:
+    if _n_level_assignments(counts) > n_permutations + 1:
         drawn = rng.permuted(np.broadcast_to(codes, (n_permutations, len(codes))), axis=1)
         return np.concatenate([codes[None], drawn])
     found = [np.full(len(codes), -1)]
@@ -108,7 +112,7 @@ def _assignments(codes: np.ndarray, n_permutations: int, rng: np.random.Generato
     return np.stack([codes, *others])
 
 
-def _studentized(main: np.ndarray, df: int, noise: np.ndarray, noise_df: int) -> np.ndarray:
+def _studentized_effect(main: np.ndarray, df: int, noise: np.ndarray, noise_df: int) -> np.ndarray:
     """A main effect in standard errors, put into −1 to 1; for permutations and labels (P, K + 1).
 
     Its mean square is compared with that of the interaction (or of the members of a level), which
@@ -121,7 +125,7 @@ def _studentized(main: np.ndarray, df: int, noise: np.ndarray, noise_df: int) ->
     return np.asarray(np.where(scale > 0, effect / np.where(scale > 0, scale, 1), -1))
 
 
-def _p_values(statistic: np.ndarray, smallest: float) -> PermutationTest:
+def _permutation_p_values(statistic: np.ndarray, smallest: float) -> PermutationTest:
     """From the statistic (P, K + 1) of all arrangements, the observed one first; labels are
     adjusted by the largest of all labels.
     """

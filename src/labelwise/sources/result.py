@@ -10,7 +10,7 @@ import numpy as np
 
 from .._format import MISSING, fixed, number, percent
 from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, frame
-from .components import shares_of
+from .components import shares_of_sources
 
 LEVEL = 0.05
 
@@ -58,7 +58,7 @@ class Sources(Shown):
         """(S,): the sources' shares of the variance of all labels, corrected for noise: what to
         expect of further levels like these.
         """
-        return shares_of(np.maximum(self.variance.sum(axis=1), 0))
+        return shares_of_sources(np.maximum(self.variance.sum(axis=1), 0))
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class Sources(Shown):
                 "source": np.repeat(np.asarray(self.names, object), k),
                 "label": np.tile(np.asarray(self.class_names, object), s),
                 "epistemic": self.means.ravel(),
-                "share": shares_of(self.means).ravel(),
+                "share": shares_of_sources(self.means).ravel(),
                 "variance": self.variance.ravel(),
                 "p_value": p.ravel(),
             },
@@ -101,7 +101,7 @@ class Sources(Shown):
 
     def _summary(self) -> Summary:
         whole = self.means.sum(axis=1)
-        shares, corrected = shares_of(whole), self.estimates
+        shares, corrected = shares_of_sources(whole), self.estimates
         rows = []
         for i, name in enumerate(self.names):
             row = [name, float(whole[i]), percent(shares[i], 0), percent(corrected[i], 0)]
@@ -122,9 +122,9 @@ class Sources(Shown):
         return " ".join(self._sentences())
 
     def _sentences(self) -> list[str]:
-        return [*self._tested(), *self._assumed()]
+        return [*self._sentences_on_tests(), *self._sentences_on_assumptions()]
 
-    def _tested(self) -> Iterator[str]:
+    def _sentences_on_tests(self) -> Iterator[str]:
         if np.isnan(self.p_values).all():
             yield (
                 "Without replicates or a second factor, effects cannot be distinguished from noise."
@@ -151,7 +151,7 @@ class Sources(Shown):
         if blind:
             yield f"Too few levels or permutations to show an effect of {' or '.join(blind)}."
 
-    def _assumed(self) -> Iterator[str]:
+    def _sentences_on_assumptions(self) -> Iterator[str]:
         fewest, most = self.cell_sizes
         by_cells = len(self.factors) > 1  # the members of one factor are permuted themselves
         if by_cells and fewest < most:

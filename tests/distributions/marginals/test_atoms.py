@@ -28,7 +28,7 @@ def test_expectations_are_weighted_sums(lib: Any, weights: np.ndarray | None) ->
     mean = (w * T).sum(0)
     np.testing.assert_allclose(lib.numpy(law.mean[0]), mean, rtol=1e-14)
     np.testing.assert_allclose(lib.numpy(law.mean[1]), 1 - mean, rtol=1e-14)
-    found = law.expect(lambda t, c, d: t * c + d * d)
+    found = law.expectation()(lambda t, c, d: t * c + d * d)
     np.testing.assert_allclose(
         lib.numpy(found), (w * (T * (1 - T) + (T - mean) ** 2)).sum(0), rtol=1e-13
     )

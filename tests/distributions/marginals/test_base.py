@@ -17,18 +17,16 @@ class Uniform(Marginal):
     def mean(self):
         return np.array([0.5]), np.array([0.5])
 
-    def expect(self, f, kink=None):
+    def expectation(self, kink=None):
         points = None if kink is None else [float(kink)]
-        return np.array(
-            [
-                quad(
-                    lambda t: f(*(np.array([x]) for x in (t, 1 - t, t - 0.5))).item(),
-                    0,
-                    1,
-                    points=points,
-                )[0]
-            ]
-        )
+
+        def expect(f):
+            def at(t: float) -> float:
+                return f(*(np.array([x]) for x in (t, 1 - t, t - 0.5))).item()
+
+            return np.array([quad(at, 0, 1, points=points)[0]])
+
+        return expect
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from scipy.special import expit, ndtr
 
 from labelwise.distributions.marginals._quadrature import (
-    blocks,
-    corners,
+    in_instance_blocks,
+    kink_log_odds,
     logit_nodes,
     sigmoid,
     sigmoid_step,
@@ -23,7 +23,7 @@ def test_pieces_meet_at_the_corner_of_a_loss() -> None:
     enough.
     """
     x = np.zeros(2)
-    corner = corners(np.array([0.2, 0.9]), x)
+    corner = kink_log_odds(np.array([0.2, 0.9]), x)
     nodes, dx = logit_nodes(x - 9, x + 9, x, x + 1, [x, *corner])
     where = np.log([0.2 / 0.8, 0.9 / 0.1])
     found = np.sum(dx * (nodes <= where) * np.exp(-(nodes**2) / 2), axis=0) / np.sqrt(2 * np.pi)
@@ -31,9 +31,9 @@ def test_pieces_meet_at_the_corner_of_a_loss() -> None:
 
 
 def test_corners_of_0_and_1_are_finite() -> None:
-    (x,) = corners(np.array([0.0, 1.0]), np.zeros(2))
+    (x,) = kink_log_odds(np.array([0.0, 1.0]), np.zeros(2))
     assert np.all(np.isfinite(x))
-    assert corners(None, np.zeros(2)) == []
+    assert kink_log_odds(None, np.zeros(2)) == []
 
 
 def test_sigmoid_and_its_steps() -> None:
@@ -56,7 +56,7 @@ def test_blocks_change_nothing(n: int) -> None:
         seen.append(len(x))
         return x + 1, 2 * x
 
-    plus, twice = blocks(f, (a,), per_value=10, limit=90)
+    plus, twice = in_instance_blocks(f, (a,), per_value=10, limit=90)
     np.testing.assert_array_equal(plus, a + 1)
     np.testing.assert_array_equal(twice, 2 * a)
     assert max(seen) <= 3

@@ -5,7 +5,7 @@ log-odds.
 from __future__ import annotations
 
 from .atoms import Atoms
-from .base import Function, Marginal, Split
+from .base import Marginal, Split
 from .beta import Beta, BetaMixture
 from .logit_normal import LogitNormal, Sampled
 
@@ -13,7 +13,6 @@ __all__ = [
     "Atoms",
     "Beta",
     "BetaMixture",
-    "Function",
     "LogitNormal",
     "Marginal",
     "Sampled",

@@ -23,7 +23,7 @@ and for normal log-odds.
 
 
 @lru_cache(maxsize=2)
-def _rule(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
     x, w = np.polynomial.legendre.leggauss(n)
     return (x + 1) / 2, w / 2
 
@@ -35,23 +35,20 @@ def logit_nodes(
     points ``meet``.
     """
     xp = namespace(low)
-    v, w = (like(r, low).reshape((-1,) + (1,) * low.ndim) for r in _rule(NODES))
-
-    def to_y(x: Array) -> Array:
-        return xp.asinh((x - center) / width)
-
+    v, w = [like(x, low).reshape((-1,) + (1,) * low.ndim) for x in _gauss_legendre(NODES)]
     inner = xp.sort(xp.stack([xp.minimum(xp.maximum(x, low), high) for x in meet], axis=0), axis=0)
-    ends = [low, *(inner[i, ...] for i in range(len(meet))), high]
+    ends = []
+    for x in (low, *inner, high):
+        ends.append(xp.asinh((x - center) / width))
     y, dy = [], []
     for left, right in pairwise(ends):
-        a, length = to_y(left), to_y(right) - to_y(left)
-        y.append(a + length * v)
-        dy.append(length * w)
+        y.append(left + (right - left) * v)
+        dy.append((right - left) * w)
     all_y = xp.concat(y, axis=0)
     return center + width * xp.sinh(all_y), xp.concat(dy, axis=0) * width * xp.cosh(all_y)
 
 
-def corners(t: Array | None, x: Array) -> list[Array]:
+def kink_log_odds(t: Array | None, x: Array) -> list[Array]:
     """The log-odds (finite at the ends) of the corner ``t`` of a loss as a list for `logit_nodes`,
     in the shape of ``x``.
     """
@@ -63,10 +60,11 @@ def corners(t: Array | None, x: Array) -> list[Array]:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^−x) without overflow."""
+    """1 / (1 + e^−x) without overflow, with the right derivative at 0, where |x| has none."""
     xp = namespace(x)
-    small = xp.exp(-xp.abs(x))
-    return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
+    below = xp.exp(xp.where(x < 0, x, 0.0))
+    above = xp.exp(-xp.where(x < 0, 0.0, x))
+    return xp.where(x < 0, below / (1 + below), 1 / (1 + above))
 
 
 def sigmoid_step(x: Array, step: Array) -> Array:
@@ -78,7 +76,7 @@ def sigmoid_step(x: Array, step: Array) -> Array:
     )
 
 
-def blocks(
+def in_instance_blocks(
     f: Callable[..., tuple[Array, ...]],
     arrays: tuple[Array, ...],
     per_value: int,
@@ -89,8 +87,10 @@ def blocks(
     """
     xp = namespace(*arrays)
     shape = arrays[0].shape
-    flat = tuple(xp.reshape(a, (-1, shape[-1])) for a in arrays)
-    n = flat[0].shape[0]
+    flat = [xp.reshape(x, (-1, shape[-1])) for x in arrays]
     size = max(1, limit // (per_value * shape[-1]))
-    parts = [f(*(a[i : i + size, ...] for a in flat)) for i in range(0, max(n, 1), size)]
-    return tuple(xp.reshape(xp.concat(list(p), axis=0), shape) for p in zip(*parts, strict=True))
+    parts = []
+    for i in range(0, max(flat[0].shape[0], 1), size):
+        parts.append(f(*[x[i : i + size, ...] for x in flat]))
+    columns = zip(*parts, strict=True)
+    return tuple([xp.reshape(xp.concat(list(column), axis=0), shape) for column in columns])

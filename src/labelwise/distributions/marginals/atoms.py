@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..._arrays import Array, namespace, sum_first
 from ..._cached import cached_property
-from ...losses import Loss
-from .base import Function, Marginal
+from ...losses import Expectation, Loss
+from .base import Marginal
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +75,9 @@ class Atoms(Marginal):
         t, c = self.mean
         return namespace(t).where(t <= c, inside, -self._from_mean(self.c))
 
-    def expect(self, f: Function, kink: Array | None = None) -> Array:
-        """E f(Θ, 1 − Θ, Θ − E Θ), exactly; atoms have no use for ``kink``."""
-        return self.average(f(self.t, self.c, self.deviation))
+    def expectation(self, kink: Array | None = None) -> Expectation:
+        """f ↦ E f(Θ, 1 − Θ, Θ − E Θ), exactly; atoms have no use for ``kink``."""
+        return lambda f: self.average(f(self.t, self.c, self.deviation))
 
     def jackknife(self, loss: Loss) -> Array:
         r"""The jackknife's estimate of what TU and EU lack because M is finite:

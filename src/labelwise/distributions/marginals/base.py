@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from ..._arrays import Array
-from ...losses import Loss
-
-Function: TypeAlias = Callable[[Array, Array, Array], Array]
-"""f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A), elementwise."""
+from ...losses import Expectation, Loss
 
 
 class Split(NamedTuple):
@@ -27,8 +22,8 @@ class Split(NamedTuple):
 class Marginal(ABC):
     """The law of Θ_A for each event A; arrays of shape (..., E).
 
-    A subclass gives `mean` and `expect`, from which `split` follows; a law that knows its parts in
-    closed form overrides it.
+    A subclass gives `mean` and `expectation`, from which `split` follows, or overrides `split`: the
+    parts of some laws have a closed form.
     """
 
     @property
@@ -36,14 +31,16 @@ class Marginal(ABC):
     def mean(self) -> tuple[Array, Array]:
         """E Θ_A and E (1 − Θ_A), neither taken from the other."""
 
-    @abstractmethod
-    def expect(self, f: Function, kink: Array | None = None) -> Array:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A); ``kink`` is a probability at which f is not smooth."""
+    def expectation(self, kink: Array | None = None) -> Expectation:
+        """f ↦ E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A); ``kink`` is a probability at which f is not
+        smooth.
+        """
+        raise NotImplementedError
 
     def split(self, loss: Loss) -> Split:
         """The equations of the paper, with the entropy G and the divergence D of the loss."""
         mean = self.mean
-        expect = partial(self.expect, kink=loss.kink)
+        expect = self.expectation(loss.kink)
         return Split(
             total=loss.entropy(*mean),  # TU = G(E Θ)        Eqs. (9), (17), (20)
             aleatoric=expect(lambda t, c, d: loss.entropy(t, c)),  # AU = E G(Θ)  (10), (18), (21)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..._arrays import Array, namespace, sum_first
-from ...losses import Loss
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
+from ...losses import Expectation, Loss
+from ._quadrature import (
+    NODES,
+    in_instance_blocks,
+    kink_log_odds,
+    logit_nodes,
+    sigmoid,
+    sigmoid_step,
+)
 from .atoms import Atoms
-from .base import Function, Marginal, Split
+from .base import Marginal, Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,61 +30,28 @@ class Beta(Marginal):
         whole = self.a + self.b
         return self.a / whole, self.b / whole
 
-    def _unsure(self) -> tuple[Beta, Array]:
-        """This law with another in place of the events that always happen (b = 0: they hold all
-        classes), and where those are.
-        """
-        sure = self.b <= 0
-        return Beta(self.a, namespace(self.a).where(sure, self.a, self.b)), sure
-
     def split(self, loss: Loss) -> Split:
-        return Split(loss.entropy(*self.mean), *self.expected_parts(loss))
-
-    def expected_parts(self, loss: Loss) -> tuple[Array, Array]:
-        """E G(Θ) and E D(Θ‖E Θ): in closed form where the loss has one, else by quadrature."""
-        law, sure = self._unsure()
+        """In closed form where the loss has one, else by quadrature."""
+        xp = namespace(self.a)
+        # events of all classes always happen (b = 0): another law stands in for theirs
+        sure = self.b <= 0
+        law = Beta(self.a, xp.where(sure, self.a, self.b))
+        parts: tuple[Array, ...]
         aleatoric = loss.aleatoric_of_beta(law.a, law.b)
         epistemic = loss.epistemic_of_beta(law.a, law.b)
-        if aleatoric is None or epistemic is None:
-            # both from the same nodes, which cost more than either
+        if aleatoric is not None and epistemic is not None:
+            parts = loss.entropy(*law.mean), aleatoric, epistemic
+        else:
 
-            def of_block(a: Array, b: Array) -> tuple[Array, Array]:
-                block = Beta(a, b)
-                expect = block._expectation(loss.kink)
-                aleatoric = expect(lambda t, c, d: loss.entropy(t, c))
-                return aleatoric, loss.epistemic(expect, *block.mean)
+            def of_block(a: Array, b: Array) -> tuple[Array, ...]:
+                return Marginal.split(Beta(a, b), loss)[:3]
 
-            aleatoric, epistemic = blocks(of_block, (law.a, law.b), 3 * NODES)
-        xp = namespace(sure)
-        return xp.where(sure, 0 * aleatoric, aleatoric), xp.where(sure, 0 * epistemic, epistemic)
+            parts = in_instance_blocks(of_block, (law.a, law.b), 3 * NODES)
+        total, aleatoric, epistemic = [xp.where(sure, 0 * x, x) for x in parts]
+        return Split(total, aleatoric, epistemic)
 
-    def expect(
-        self, f: Function, kink: Array | None = None, mean: tuple[Array, Array] | None = None
-    ) -> Array:
-        """E f(Θ, 1 − Θ, Θ − mean) by quadrature, by default around its own mean."""
-        law, sure = self._unsure()
-        mt, mc = (m + 0 * self.a for m in (self.mean if mean is None else mean))
-
-        def of_block(a: Array, b: Array, mt: Array, mc: Array) -> tuple[Array]:
-            return (Beta(a, b)._expectation(kink, None if mean is None else (mt, mc))(f),)
-
-        value = blocks(of_block, (law.a, law.b, mt, mc), 3 * NODES)[0]
-        xp = namespace(self.a)
-        return xp.where(
-            sure,
-            f(
-                xp.where(sure, xp.ones_like(mt), mt),
-                xp.where(sure, xp.zeros_like(mc), mc),
-                xp.where(sure, mc, 0 * mc),
-            ),
-            value,
-        )
-
-    def _expectation(
-        self, kink: Array | None, mean: tuple[Array, Array] | None = None
-    ) -> Callable[[Function], Array]:
-        """The expectation of f(t, c, d), d being the distance from ``mean``, by default this law's
-        own.
+    def expectation(self, kink: Array | None = None) -> Expectation:
+        """By quadrature, for b > 0.
 
         Everything is computed in the distance δ of the log-odds from their center: laws far
         narrower than the center's last digit keep theirs.
@@ -92,18 +65,16 @@ class Beta(Marginal):
         width = xp.minimum(spread, xp.ones_like(spread))
         low, high = -xp.maximum(45 / a, 10 * spread), xp.maximum(45 / b, 10 * spread)
         away, dx = logit_nodes(
-            low, high, 0 * a, width, [0 * a, *(x - center for x in corners(kink, a))]
+            low, high, 0 * a, width, [0 * a, *(x - center for x in kink_log_odds(kink, a))]
         )
         log_density = _log_density(a, b, t0, c0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
         weights = weights / sum_first(weights)
         t, c = sigmoid(center + away), sigmoid(-center - away)
-        mt, mc = self.mean if mean is None else mean
-        d = xp.where(mt <= mc, t - mt, mc - c)
-        if mean is None:  # t − t0 and t0 − m by themselves, where t0 is no larger than 2 m
-            d = xp.where(
-                xp.minimum(a, b) > 1, sigmoid_step(center, away) + (b - a) / whole / (whole + 2), d
-            )
+        mt, mc = self.mean
+        # t − t0 and t0 − m by themselves, where t0 is no larger than 2 m
+        by_steps = sigmoid_step(center, away) + (b - a) / whole / (whole + 2)
+        d = xp.where(xp.minimum(a, b) > 1, by_steps, xp.where(mt <= mc, t - mt, mc - c))
         return lambda f: sum_first(weights * f(t, c, d))
 
 
@@ -180,20 +151,14 @@ class BetaMixture(Marginal):
     def mean(self) -> tuple[Array, Array]:
         return self.means.mean
 
-    def expect(self, f: Function, kink: Array | None = None) -> Array:
-        """E f, the deviation taken from the mean of the whole mixture."""
-        means = self.means
-        return means.average(self.members.expect(f, kink, means.mean))
-
     def split(self, loss: Loss) -> Split:
         """EU is the members' own and the disagreement of their means: Pythagoras' theorem for
         Bregman divergences.
         """
         means = self.means
-        between = means.split(loss)
-        aleatoric, epistemic = self.members.expected_parts(loss)
+        between, own = means.split(loss), self.members.split(loss)
         return Split(
             between.total,
-            means.average(aleatoric),
-            means.average(epistemic) + between.epistemic,
+            means.average(own.aleatoric),
+            means.average(own.epistemic) + between.epistemic,
         )

@@ -14,10 +14,17 @@ from array_api_compat import device
 from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
 from ..._engine.ensembles import split_atoms
 from ...events import Events, event_sums
-from ...losses import Loss
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
+from ...losses import Expectation, Loss
+from ._quadrature import (
+    NODES,
+    in_instance_blocks,
+    kink_log_odds,
+    logit_nodes,
+    sigmoid,
+    sigmoid_step,
+)
 from .atoms import Atoms
-from .base import Function, Marginal, Split
+from .base import Marginal, Split
 
 REPLICATES = 16
 """Independent randomizations of the quasi-Monte Carlo rule."""
@@ -35,9 +42,9 @@ class LogitNormal(Marginal):
     loc: Array
     scale: Array
 
-    def _expectation(self, kink: Array | None) -> Callable[[Function], Array]:
-        """Everything is computed in the distance δ = x − loc: laws far narrower than the last digit
-        of ``loc`` keep theirs.
+    def expectation(self, kink: Array | None = None) -> Expectation:
+        """By quadrature in the distance δ = x − loc: laws far narrower than the last digit of
+        ``loc`` keep theirs.
         """
         xp = namespace(self.loc)
         loc, known = self.loc, self.scale <= 0
@@ -52,7 +59,7 @@ class LogitNormal(Marginal):
         center = xp.where(reached, -loc, 0 * loc)
         width = xp.where(reached, xp.ones_like(loc), high - low)
         away, dx = logit_nodes(
-            low, high, center, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))]
+            low, high, center, width, [-loc, 0 * loc, *(x - loc for x in kink_log_odds(kink, loc))]
         )
         z = away / scale
         weights = dx * xp.exp(-z * z / 2)
@@ -63,32 +70,25 @@ class LogitNormal(Marginal):
         d = step - sum_first(weights * step)
         return lambda f: sum_first(weights * f(t, c, d))
 
-    def _own_mean(self) -> tuple[Array, Array]:
-        expect = self._expectation(None)
-        return expect(lambda t, c, d: t), expect(lambda t, c, d: c)
-
     @property
     def mean(self) -> tuple[Array, Array]:
-        t, c = self._in_blocks(LogitNormal._own_mean)
+        def of_block(block: LogitNormal) -> tuple[Array, Array]:
+            expect = block.expectation()
+            return expect(lambda t, c, d: t), expect(lambda t, c, d: c)
+
+        t, c = self._in_blocks(of_block)
         return t, c
 
-    def expect(self, f: Function, kink: Array | None = None) -> Array:
-        return self._in_blocks(lambda block: (block._expectation(kink)(f),))[0]
-
     def split(self, loss: Loss) -> Split:
-        def of_block(block: LogitNormal) -> tuple[Array, ...]:
-            mean = block._own_mean()
-            expect = block._expectation(loss.kink)
-            aleatoric = expect(lambda t, c, d: loss.entropy(t, c))
-            return loss.entropy(*mean), aleatoric, loss.epistemic(expect, *mean)
-
-        total, aleatoric, epistemic = self._in_blocks(of_block)
+        total, aleatoric, epistemic = self._in_blocks(lambda block: Marginal.split(block, loss)[:3])
         bound = (1e-9 + 64 * smallest(self.loc)[1]) * total
         return Split(total, aleatoric, epistemic, (bound, bound, bound))
 
     def _in_blocks(self, f: Callable[[LogitNormal], tuple[Array, ...]]) -> tuple[Array, ...]:
         """``f`` of this law, a block of instances at a time: each has hundreds of nodes."""
-        return blocks(lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4 * NODES)
+        return in_instance_blocks(
+            lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4 * NODES
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Sampled(Marginal):
         complements where these are summed.
         """
         xp, k = namespace(loc), loc.shape[-1]
-        normals = like(_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
+        normals = like(_sobol_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
         if factor.ndim == loc.ndim:
             z = normals.T[:, :, None] * factor.T[:, None, :]
         else:
@@ -137,7 +137,9 @@ class Sampled(Marginal):
             )
         return xp.stack([t for t, _ in sides], axis=-1), xp.stack([c for _, c in sides], axis=-1)
 
-    def _map(self, f: Callable[[Array, Array | None], tuple[Array, ...]]) -> tuple[Array, ...]:
+    def _over_instance_blocks(
+        self, f: Callable[[Array, Array | None], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
         """Apply ``f`` to the probabilities of blocks of instances.
 
         A block has as many instances for any batch, the last being filled up: the bits of a matrix
@@ -149,18 +151,15 @@ class Sampled(Marginal):
         factor = xp.reshape(self.factor, (-1, *self.factor.shape[len(batch) :]))
         n, size = loc.shape[0], max(1, min(16, (1 << 22) // (REPLICATES * self.points * k)))
         lack = -n % size if n else size
-        loc, factor = (
-            xp.concat([x, xp.zeros((lack, *x.shape[1:]), dtype=x.dtype, device=device(x))], axis=0)
-            for x in (loc, factor)
-        )
-        parts = [
-            f(*self._probabilities(loc[i : i + size, ...], factor[i : i + size, ...]))
-            for i in range(0, loc.shape[0], size)
-        ]
-        return tuple(
-            xp.reshape(xp.concat(list(p), axis=0)[:n, ...], (*batch, p[0].shape[-1]))
-            for p in zip(*parts, strict=True)
-        )
+        filled = []
+        for x in (loc, factor):
+            zeros = xp.zeros((lack, *x.shape[1:]), dtype=x.dtype, device=device(x))
+            filled.append(xp.concat([x, zeros], axis=0))
+        parts = []
+        for i in range(0, n + lack, size):
+            parts.append(f(*self._probabilities(*[x[i : i + size, ...] for x in filled])))
+        columns = [xp.concat(list(column), axis=0)[:n, ...] for column in zip(*parts, strict=True)]
+        return tuple([xp.reshape(x, (*batch, x.shape[-1])) for x in columns])
 
     def split(self, loss: Loss) -> Split:
         """With 95 % bounds on the error, from the spread over the replicates.
@@ -168,10 +167,12 @@ class Sampled(Marginal):
         A loss with a corner may have all its epistemic uncertainty where no point fell, so one more
         point as far out as the farthest is reckoned with.
         """
-        total, aleatoric, epistemic, *errors = self._map(lambda t, c: self._of_block(loss, t, c))
+        total, aleatoric, epistemic, *errors = self._over_instance_blocks(
+            lambda t, c: self._parts_of_replicates(loss, t, c)
+        )
         return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
-    def _of_block(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
+    def _parts_of_replicates(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
         """Total, aleatoric and epistemic uncertainty and their three error bounds.
 
         Each replicate is an ensemble of its points; what their means disagree is the rest of the
@@ -206,7 +207,8 @@ class Sampled(Marginal):
             # torch.std warns if empty
             variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
             errors.append(STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + extra)
-        epistemic = across.average(epistemic) + across.split(loss).epistemic
+        between = loss.epistemic(across.expectation(), mt, mc)
+        epistemic = across.average(epistemic) + between
         return overall, across.average(aleatoric), epistemic, *errors
 
     @property
@@ -217,20 +219,11 @@ class Sampled(Marginal):
                 c = xp.mean(c, axis=0)
             return Atoms(xp.mean(t, axis=0), None, c).mean
 
-        t, c = self._map(of_block)
+        t, c = self._over_instance_blocks(of_block)
         return t, c
 
-    def expect(self, f: Function, kink: Array | None = None) -> Array:
-        def of_block(t: Array, c: Array | None) -> tuple[Array]:
-            xp, all_points = namespace(t), (-1, *t.shape[2:])
-            if c is not None:
-                c = xp.reshape(c, all_points)
-            return (Atoms(xp.reshape(t, all_points), None, c).expect(f),)
 
-        return self._map(of_block)[0]
-
-
-def correlated(normals: Array, loc: Array, factor: Array) -> Array:
+def gaussian_logits(normals: Array, loc: Array, factor: Array) -> Array:
     """loc + factor · normals, (n, ..., K)."""
     if factor.ndim == loc.ndim:  # standard deviations
         return loc + factor * normals
@@ -250,7 +243,7 @@ def softmax(z: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _normals(k: int, points: int, seed: int) -> np.ndarray:
+def _sobol_normals(k: int, points: int, seed: int) -> np.ndarray:
     """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k):
     the replicates of a point side by side.
     """
