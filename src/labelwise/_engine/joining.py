@@ -24,7 +24,7 @@ import numpy as np
 from .._arrays import Array, at_most_one, namespace
 from ..losses import CostLoss, Loss
 from . import kernel
-from .ensembles import NAMES, cost_table, kernel_name, unit_of
+from .ensembles import NAMES, kernel_name, unit_of
 from .host import back, on_host
 
 KERNEL_ARRAYS = 7
@@ -131,18 +131,6 @@ def concluded(state: State, loss: Any) -> tuple[Three, Three]:
     sums = tuple(np.empty(arrays[0].shape[:-1], arrays[0].dtype) for _ in range(3))
     kernel.join(NAMES[type(loss)], None, parts, arrays, unit=unit_of(loss), sums=sums)
     return parts, sums
-
-
-def of_members(probs: np.ndarray, loss: Any) -> tuple[Three, Three]:
-    """The same of equally weighted members (M, ..., K), which have been checked and lie side by
-    side.
-    """
-    m, *batch, k = probs.shape
-    costs = cost_table(loss, k, probs.dtype.name)
-    rows = probs.reshape(m, -1, k)
-    split = kernel.split(NAMES[type(loss)], rows, unit=unit_of(loss), costs=costs)
-    parts = tuple([x.reshape(*batch, k) for x in split.labelwise or ()])
-    return parts, tuple([x.reshape(batch) for x in split.sums])
 
 
 def _member(p: Array, w: Array, loss: Loss) -> State:
