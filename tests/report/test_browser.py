@@ -38,9 +38,13 @@ def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
             )
 
 
-def test_class_table_sorts(clothes, open_page) -> None:
+def test_class_table_sorts_and_detection_has_its_numbers(clothes, open_page) -> None:
     _, _, report = clothes
     page = open_page(report)
+    found = report.data["detection"][0]["losses"]["log"]
+    assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
+    page.select_option("#detect-part", "total")
+    assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
     button = page.locator("#classes thead button", has_text="Epistemic share")
     button.click()
     assert page.locator("#classes th[aria-sort]").inner_text().startswith("Epistemic share")
@@ -101,15 +105,6 @@ def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
         if len(np.unique(score[out])) == number:  # without ties it is a count, else an expectation
             assert value(page, "rejected-wrong") == pytest.approx(np.sum(~correct[out]), abs=1e-6)
             assert values(page, "rejected-count").sum() == pytest.approx(number)
-
-
-def test_detection_table(clothes, open_page) -> None:
-    _, _, report = clothes
-    page = open_page(report)
-    found = report.data["detection"][0]["losses"]["log"]
-    assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
-    page.select_option("#detect-part", "total")
-    assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
 
 
 def test_sets_table(open_page) -> None:
@@ -332,21 +327,18 @@ def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
     assert page.locator("#abstain").input_value().endswith("9")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_narrow_screens_do_not_scroll_sideways(clothes, open_page, dark) -> None:
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 360)])
+def test_axe_finds_no_serious_violation_and_nothing_scrolls_sideways(
+    clothes, open_page, axe, dark, width
+) -> None:
     _, _, report = clothes
-    page = open_page(report, width=360, height=740, dark=dark, has_touch=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page = open_page(report, dark=dark, width=width, has_touch=width == 360)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") != dark
-    page.locator("#cases .case").nth(3).tap()
-    assert page.evaluate("document.activeElement.id") == "detail"
-
-
-@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 1200), (False, 360)])
-def test_axe_finds_no_serious_violation(clothes, open_page, axe, dark, width) -> None:
-    _, _, report = clothes
-    page = open_page(report, dark=dark, width=width)
+    if width == 360:
+        page.locator("#cases .case").nth(3).tap()
+        assert page.evaluate("document.activeElement.id") == "detail"
     page.evaluate("document.querySelector('details').open = true")
     axe(page)
 
