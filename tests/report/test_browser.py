@@ -12,17 +12,26 @@ from labelwise.report import build_report
 from report_pages import LOSSES, PARTS, check_plan, costs_of, ensemble, rounded, value, values
 
 
-def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
+def test_page_computes_and_shows_the_librarys_numbers(clothes, open_page) -> None:
     q, y, report = clothes
     page = open_page(report)
+    r = rounded(report, q)  # what the page computes with
     assert value(page, "accuracy") == pytest.approx(np.mean(q.mean().argmax(-1) == y))
     for loss in LOSSES:
         page.select_option("#loss", loss)
-        u = lw.decompose(q, loss)
+        u, ours = lw.decompose(q, loss), lw.decompose(r, loss)
         for part in PARTS:
             assert value(page, part, "#cards") == pytest.approx(
                 getattr(u.sum(), part).mean(), rel=1e-9
             )
+            found = np.array(
+                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
+            ).reshape(300, 5)
+            np.testing.assert_allclose(found, getattr(ours, part), atol=2e-12)
+            gap = np.max(np.abs(found - getattr(u, part)))
+            assert gap <= report.data["sample"]["error"][loss] + 1e-12
+            sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
+            np.testing.assert_allclose(sums, getattr(ours.sum(), part), atol=1e-11)
         by = lw.evaluation.by_class(u, y)
         for rule in ("own", "everywhere"):
             page.select_option("#rule", rule)
@@ -56,27 +65,6 @@ def test_class_table_sorts_and_detection_has_its_numbers(clothes, open_page) -> 
     page.locator("#classes thead button", has_text="Class").click()
     names = page.locator("#classes tbody th").all_text_contents()
     assert names == sorted(names, key=str.lower)
-
-
-def test_page_computes_what_the_library_computes(clothes, open_page) -> None:
-    q, _, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
-    for loss in LOSSES:
-        page.select_option("#loss", loss)
-        u = lw.decompose(r, loss)
-        exact = lw.decompose(q, loss)
-        for part in PARTS:
-            found = np.array(
-                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
-            ).reshape(300, 5)
-            np.testing.assert_allclose(found, getattr(u, part), atol=2e-12)
-            assert (
-                np.max(np.abs(found - getattr(exact, part)))
-                <= report.data["sample"]["error"][loss] + 1e-12
-            )
-            sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
-            np.testing.assert_allclose(sums, getattr(u.sum(), part), atol=1e-11)
 
 
 def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
@@ -117,7 +105,7 @@ def test_sets_table(open_page) -> None:
     assert page.locator("#sets-intro").inner_text() == fitted.guarantee
 
 
-def test_explorer_sorts_and_filters(clothes, open_page) -> None:
+def test_explorer_sorts_and_filters_and_shows_each_case(clothes, open_page) -> None:
     q, y, report = clothes
     page = open_page(report)
     r = rounded(report, q)
@@ -154,17 +142,11 @@ def test_explorer_sorts_and_filters(clothes, open_page) -> None:
     assert listed() == list(range(24, 48))
     page.locator("#previous-page").click()
     assert listed() == list(range(24))
-
-
-def test_detail_of_a_case(clothes, open_page) -> None:
-    q, _, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
+    # one case in detail
     page.select_option("#sort", "position")
     page.select_option("#order", "up")
     page.locator("#cases .case").nth(7).click()
     assert "#7" in page.locator("#detail-title").inner_text()
-    u = lw.decompose(r)
     np.testing.assert_allclose(values(page, "label-total"), np.sort(u.total[7])[::-1], atol=1e-11)
     order = np.argsort(-u.total[7])
     np.testing.assert_allclose(values(page, "label-epistemic"), u.epistemic[7][order], atol=1e-11)
@@ -178,10 +160,22 @@ def test_detail_of_a_case(clothes, open_page) -> None:
     assert "#7" in page.locator("#detail-title").inner_text()
 
 
-def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> None:
+def test_decisions_change_as_the_librarys_do_and_wrong_costs_change_nothing(
+    clothes, open_page, tmp_path
+) -> None:
     q, y, report = clothes
     page = open_page(report)
     r = rounded(report, q)
+    before = value(page, "expected-cost")
+    page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
+    assert "nonnegative" in page.locator("#cost-error").inner_text()
+    assert value(page, "expected-cost") == before
+    page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
+    assert page.locator("#cost-error").inner_text() == ""
+    page.locator("#expert-error").fill("100")
+    assert "below 100" in page.locator("#cost-error").inner_text()
+    page.locator("#reset").click()
+    assert page.locator("#cost-error").inner_text() == ""
     check_plan(page, r, y, costs_of(page, tmp_path), "multiclass")
     page.locator("#costs input[data-kind=missed][data-class='2']").fill("7.5")
     page.locator("#costs input[data-kind=alarm][data-class='0']").fill("0.3")
@@ -266,19 +260,6 @@ def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page,
     page.select_option("#decision", "abstain")
     plan = lw.decisions.decide(rounded(report, q), costs_of(page, tmp_path), task="multiclass")
     assert listed() == np.flatnonzero(plan.action == lw.decisions.ABSTAIN)[:24].tolist()
-
-
-def test_wrong_costs_are_said_and_change_nothing(clothes, open_page) -> None:
-    _, _, report = clothes
-    page = open_page(report)
-    before = value(page, "expected-cost")
-    page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
-    assert "nonnegative" in page.locator("#cost-error").inner_text()
-    assert value(page, "expected-cost") == before
-    page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
-    assert page.locator("#cost-error").inner_text() == ""
-    page.locator("#expert-error").fill("100")
-    assert "below 100" in page.locator("#cost-error").inner_text()
 
 
 def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
