@@ -186,8 +186,8 @@ def test_zero_one_loss_of_even_betas(n: float) -> None:
     np.testing.assert_allclose(u.aleatoric, 0.5 - float(expected), rtol=1e-14)
 
 
-def quadrature(a: float, b: float, entropy: Any) -> tuple[Any, Any]:
-    """TU and EU of Beta(a, b), integrated over the log-odds in 40 digits."""
+def quadrature(a: float, b: float) -> dict[str, tuple[Any, Any]]:
+    """TU and EU of Beta(a, b) for each loss, integrated over the log-odds in 40 digits."""
     a, b = mp.mpf(a), mp.mpf(b)
     center, spread = mp.log((a + 1) / (b + 1)), mp.sqrt(1 / a + 1 / b)
 
@@ -213,30 +213,34 @@ def quadrature(a: float, b: float, entropy: Any) -> tuple[Any, Any]:
         points = sorted(ends)
         return sum(mp.quad(f, pair) for pair in pairwise(points))
 
+    def expected(entropy: Any) -> Any:
+        return integral(lambda x: density(x) * entropy(1 / (1 + mp.exp(-x)), 1 / (1 + mp.exp(x))))
+
     mass = integral(density)
-    aleatoric = (
-        integral(lambda x: density(x) * entropy(1 / (1 + mp.exp(-x)), 1 / (1 + mp.exp(x)))) / mass
-    )
-    total = entropy(a / (a + b), b / (a + b))
-    return total, total - aleatoric
+    parts = {}
+    for loss, entropy in ENTROPIES.items():
+        total = entropy(a / (a + b), b / (a + b))
+        parts[loss] = total, total - expected(entropy) / mass
+    return parts
 
 
 ENTROPIES = {"zero_one": min, "spherical": lambda t, c: 2 * t * c / (1 + mp.sqrt(t * t + c * c))}
 
 
-@pytest.mark.parametrize("loss", ENTROPIES)
 @pytest.mark.parametrize(
     ("a", "b"), [(1e-6, 1e8), (1e8, 1.0), (1e18, 1.0), (1e18, 2e18), (1e-8, 1.0), (1e14, 1e13)]
 )
-def test_quadrature_agrees_with_mpmath(a: float, b: float, loss: str) -> None:
+def test_quadrature_agrees_with_mpmath(a: float, b: float) -> None:
     for dtype, accuracy in (("float64", 1e-9), ("float32", 1e-5)):
         alpha = np.array([a, b], dtype)
         with mp.workdps(40):
-            total, epistemic = quadrature(float(alpha[0]), float(alpha[1]), ENTROPIES[loss])
-        u = lw.decompose(lw.Dirichlet(alpha), loss)
-        for ours, theirs in (
-            (u.total, total),
-            (u.epistemic, epistemic),
-            (u.aleatoric, total - epistemic),
-        ):
-            assert abs(float(ours[0]) - float(theirs)) <= accuracy * float(total), dtype
+            exact = quadrature(float(alpha[0]), float(alpha[1]))
+        for loss, (total, epistemic) in exact.items():
+            u = lw.decompose(lw.Dirichlet(alpha), loss)
+            for ours, theirs in (
+                (u.total, total),
+                (u.epistemic, epistemic),
+                (u.aleatoric, total - epistemic),
+            ):
+                gap = abs(float(ours[0]) - float(theirs))
+                assert gap <= accuracy * float(total), (dtype, loss)

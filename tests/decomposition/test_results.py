@@ -31,19 +31,28 @@ def uncertainty(shape=(12,), m=4, names=NAMES, seed=0, **options):
     return lw.decompose(q, **options)
 
 
-@pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
-def test_every_distribution_and_library(kind, lib):
+def check_all_forms(q, to_numpy):
     optional("pandas")
-    q = distributions(lib.array, n=4)[kind]
     u = lw.decompose(q, "squared")
     frame = u.to_frame()
-    np.testing.assert_allclose(frame["total.1"], lib.numpy(u.total)[:, 1])
+    np.testing.assert_allclose(frame["total.1"], to_numpy(u.total)[:, 1])
     assert set(u.to_dict()) == set(PARTS) | {f"{part}.{k}" for part in PARTS for k in range(3)}
     assert len(u) == 4
     assert len(u[1:3]) == 2
     assert 0 < len(repr(q)) < 200
     assert 0 < len(repr(u)) < 600
     assert 0 < len(repr(u.sum())) < 300
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
+def test_every_distribution(kind):
+    check_all_forms(distributions(n=4)[kind], np.asarray)
+
+
+def test_every_library(lib):
+    rng = np.random.default_rng(7)
+    check_all_forms(lw.Ensemble(lib.array(rng.dirichlet(np.ones(3), (4, 4)))), lib.numpy)
+    check_all_forms(lw.Dirichlet(lib.array(rng.gamma(2.0, size=(4, 3)) + 0.1)), lib.numpy)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,8 @@ def test_covariance_that_rounding_left_asymmetric(lib: Any) -> None:
         assert str(stored.dtype) == dtype
         assert np.array_equal(stored, stored.swapaxes(-1, -2))
         np.testing.assert_allclose(stored, (cov + cov.swapaxes(-1, -2)) / 2, rtol=1e-6)
-    assert np.all(np.isfinite(lib.numpy(lw.decompose(q[:2]).epistemic)))
+    if lib.name != "jax":  # which compiles ten classes for 8 s; three are in tests/test_arrays.py
+        assert np.all(np.isfinite(lib.numpy(lw.decompose(q[:2]).epistemic)))
     with refused(ValueError, "`cov` must be symmetric"):  # in double precision that is no rounding
         lw.LogisticNormal(lib.array(np.zeros((20, 10))), lib.array(cov, "float64"))
 

@@ -35,7 +35,7 @@ def test_sampled_measures_stay_within_their_bounds(loss: object) -> None:
     """All instances share the draws of one seed, so their errors go together: the bounds are right
     on average over the seeds.
     """
-    alphas = np.random.default_rng(4).gamma(1.0, 2.0, (30, 3)) + 0.05
+    alphas = np.random.default_rng(4).gamma(1.0, 2.0, (10, 3)) + 0.05
     draws = lw.Dirichlet(alphas).sample(200_000, rng=5)
     entropies = entropy_of(loss, draws)
     truth, noise = entropies.mean(0), entropies.std(0) / 200_000**0.5

@@ -12,17 +12,26 @@ from labelwise.report import build_report
 from report_pages import LOSSES, PARTS, check_plan, costs_of, ensemble, rounded, value, values
 
 
-def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
+def test_page_computes_and_shows_the_librarys_numbers(clothes, open_page) -> None:
     q, y, report = clothes
     page = open_page(report)
+    r = rounded(report, q)  # what the page computes with
     assert value(page, "accuracy") == pytest.approx(np.mean(q.mean().argmax(-1) == y))
     for loss in LOSSES:
         page.select_option("#loss", loss)
-        u = lw.decompose(q, loss)
+        u, ours = lw.decompose(q, loss), lw.decompose(r, loss)
         for part in PARTS:
             assert value(page, part, "#cards") == pytest.approx(
                 getattr(u.sum(), part).mean(), rel=1e-9
             )
+            found = np.array(
+                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
+            ).reshape(300, 5)
+            np.testing.assert_allclose(found, getattr(ours, part), atol=2e-12)
+            gap = np.max(np.abs(found - getattr(u, part)))
+            assert gap <= report.data["sample"]["error"][loss] + 1e-12
+            sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
+            np.testing.assert_allclose(sums, getattr(ours.sum(), part), atol=1e-11)
         by = lw.evaluation.by_class(u, y)
         for rule in ("own", "everywhere"):
             page.select_option("#rule", rule)
@@ -38,9 +47,13 @@ def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
             )
 
 
-def test_class_table_sorts(clothes, open_page) -> None:
+def test_class_table_sorts_and_detection_has_its_numbers(clothes, open_page) -> None:
     _, _, report = clothes
     page = open_page(report)
+    found = report.data["detection"][0]["losses"]["log"]
+    assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
+    page.select_option("#detect-part", "total")
+    assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
     button = page.locator("#classes thead button", has_text="Epistemic share")
     button.click()
     assert page.locator("#classes th[aria-sort]").inner_text().startswith("Epistemic share")
@@ -52,27 +65,6 @@ def test_class_table_sorts(clothes, open_page) -> None:
     page.locator("#classes thead button", has_text="Class").click()
     names = page.locator("#classes tbody th").all_text_contents()
     assert names == sorted(names, key=str.lower)
-
-
-def test_page_computes_what_the_library_computes(clothes, open_page) -> None:
-    q, _, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
-    for loss in LOSSES:
-        page.select_option("#loss", loss)
-        u = lw.decompose(r, loss)
-        exact = lw.decompose(q, loss)
-        for part in PARTS:
-            found = np.array(
-                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
-            ).reshape(300, 5)
-            np.testing.assert_allclose(found, getattr(u, part), atol=2e-12)
-            assert (
-                np.max(np.abs(found - getattr(exact, part)))
-                <= report.data["sample"]["error"][loss] + 1e-12
-            )
-            sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
-            np.testing.assert_allclose(sums, getattr(u.sum(), part), atol=1e-11)
 
 
 def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
@@ -103,15 +95,6 @@ def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
             assert values(page, "rejected-count").sum() == pytest.approx(number)
 
 
-def test_detection_table(clothes, open_page) -> None:
-    _, _, report = clothes
-    page = open_page(report)
-    found = report.data["detection"][0]["losses"]["log"]
-    assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
-    page.select_option("#detect-part", "total")
-    assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
-
-
 def test_sets_table(open_page) -> None:
     q, y = ensemble(n=400, k=4, class_names=["shirt", "coat", "dress", "boot"])
     fitted = lw.sets.fit_sets(q[:250], y[:250], coverage=0.8)
@@ -122,7 +105,7 @@ def test_sets_table(open_page) -> None:
     assert page.locator("#sets-intro").inner_text() == fitted.guarantee
 
 
-def test_explorer_sorts_and_filters(clothes, open_page) -> None:
+def test_explorer_sorts_and_filters_and_shows_each_case(clothes, open_page) -> None:
     q, y, report = clothes
     page = open_page(report)
     r = rounded(report, q)
@@ -159,17 +142,11 @@ def test_explorer_sorts_and_filters(clothes, open_page) -> None:
     assert listed() == list(range(24, 48))
     page.locator("#previous-page").click()
     assert listed() == list(range(24))
-
-
-def test_detail_of_a_case(clothes, open_page) -> None:
-    q, _, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
+    # one case in detail
     page.select_option("#sort", "position")
     page.select_option("#order", "up")
     page.locator("#cases .case").nth(7).click()
     assert "#7" in page.locator("#detail-title").inner_text()
-    u = lw.decompose(r)
     np.testing.assert_allclose(values(page, "label-total"), np.sort(u.total[7])[::-1], atol=1e-11)
     order = np.argsort(-u.total[7])
     np.testing.assert_allclose(values(page, "label-epistemic"), u.epistemic[7][order], atol=1e-11)
@@ -183,10 +160,22 @@ def test_detail_of_a_case(clothes, open_page) -> None:
     assert "#7" in page.locator("#detail-title").inner_text()
 
 
-def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> None:
+def test_decisions_change_as_the_librarys_do_and_wrong_costs_change_nothing(
+    clothes, open_page, tmp_path
+) -> None:
     q, y, report = clothes
     page = open_page(report)
     r = rounded(report, q)
+    before = value(page, "expected-cost")
+    page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
+    assert "nonnegative" in page.locator("#cost-error").inner_text()
+    assert value(page, "expected-cost") == before
+    page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
+    assert page.locator("#cost-error").inner_text() == ""
+    page.locator("#expert-error").fill("100")
+    assert "below 100" in page.locator("#cost-error").inner_text()
+    page.locator("#reset").click()
+    assert page.locator("#cost-error").inner_text() == ""
     check_plan(page, r, y, costs_of(page, tmp_path), "multiclass")
     page.locator("#costs input[data-kind=missed][data-class='2']").fill("7.5")
     page.locator("#costs input[data-kind=alarm][data-class='0']").fill("0.3")
@@ -273,19 +262,6 @@ def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page,
     assert listed() == np.flatnonzero(plan.action == lw.decisions.ABSTAIN)[:24].tolist()
 
 
-def test_wrong_costs_are_said_and_change_nothing(clothes, open_page) -> None:
-    _, _, report = clothes
-    page = open_page(report)
-    before = value(page, "expected-cost")
-    page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
-    assert "nonnegative" in page.locator("#cost-error").inner_text()
-    assert value(page, "expected-cost") == before
-    page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
-    assert page.locator("#cost-error").inner_text() == ""
-    page.locator("#expert-error").fill("100")
-    assert "below 100" in page.locator("#cost-error").inner_text()
-
-
 def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
     _, _, report = clothes
     page = open_page(report)
@@ -332,21 +308,18 @@ def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
     assert page.locator("#abstain").input_value().endswith("9")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_narrow_screens_do_not_scroll_sideways(clothes, open_page, dark) -> None:
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 360)])
+def test_axe_finds_no_serious_violation_and_nothing_scrolls_sideways(
+    clothes, open_page, axe, dark, width
+) -> None:
     _, _, report = clothes
-    page = open_page(report, width=360, height=740, dark=dark, has_touch=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page = open_page(report, dark=dark, width=width, has_touch=width == 360)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") != dark
-    page.locator("#cases .case").nth(3).tap()
-    assert page.evaluate("document.activeElement.id") == "detail"
-
-
-@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 1200), (False, 360)])
-def test_axe_finds_no_serious_violation(clothes, open_page, axe, dark, width) -> None:
-    _, _, report = clothes
-    page = open_page(report, dark=dark, width=width)
+    if width == 360:
+        page.locator("#cases .case").nth(3).tap()
+        assert page.evaluate("document.activeElement.id") == "detail"
     page.evaluate("document.querySelector('details').open = true")
     axe(page)
 
