@@ -85,6 +85,14 @@ class BetaLoss(Loss):
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
             t, c = complete(t)
+        if not is_numpy_array(t):
+            return self._mean_loss(t, c)
+        value = np.zeros_like(t)
+        inside = (t > 0) & (c > 0)  # at the ends it is 0
+        value[inside] = self._mean_loss(t[inside], c[inside])
+        return value
+
+    def _mean_loss(self, t: Array, c: Array) -> Array:
         one, zero = self._partial(t, c)
         return t * one + c * zero
 
@@ -97,16 +105,17 @@ class BetaLoss(Loss):
         if c is None or mc is None or d is None:
             t, m, c, mc, d = complete_two(t, m, c, mc, d)
         xp = namespace(t)
-        one, zero = self._partial(t, c)
         one_m, zero_m = self._partial(m, mc)
-        far = not_negative(t * (one_m - one) + c * (zero_m - zero))
-        least = xp.minimum(m, mc)
-        near = xp.abs(d) < 0.5 * least
-        if is_numpy_array(d):  # as little as possible: the powers take most of the time
-            m, mc, step = (np.broadcast_to(x, near.shape)[near] for x in (m, mc, d))
-            close = np.zeros(near.shape, far.dtype)
-            close[near] = self._near_divergence(m, mc, step)
-            return np.where(near, close, far)
+        near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
+        if is_numpy_array(d):  # each way only where it is taken: both cost many powers
+            t, c, m, mc, d, one_m, zero_m = np.broadcast_arrays(t, c, m, mc, d, one_m, zero_m)
+            value = np.empty(near.shape, d.dtype)
+            value[near] = self._near_divergence(m[near], mc[near], d[near])
+            far = ~near
+            expected = t[far] * one_m[far] + c[far] * zero_m[far]
+            value[far] = not_negative(expected - self.entropy(t[far], c[far]))
+            return value
+        far = not_negative(t * one_m + c * zero_m - self.entropy(t, c))
         half = xp.ones_like(m) / 2
         m, mc, step = (xp.where(near, x, safe) for x, safe in ((m, half), (mc, half), (d, 0 * d)))
         return xp.where(near, self._near_divergence(m, mc, step), far)
@@ -236,7 +245,10 @@ def _interpolate(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
 
 
 def _chebyshev_sum(coefficients: tuple[float, ...], x: Array) -> Array:
-    """Σ c_j T_j(x), by Clenshaw's recurrence."""
+    """Σ c_j T_j(x), by Clenshaw's recurrence; in single precision fewer terms count."""
+    least = smallest(x)[1] / 8 * max(map(abs, coefficients))
+    while len(coefficients) > 2 and abs(coefficients[-1]) < least:
+        coefficients = coefficients[:-1]
     two_x = 2 * x
     before, value = 0 * x, coefficients[-1] + 0 * x
     for c in coefficients[-2:0:-1]:
