@@ -112,7 +112,8 @@ def without_gradient(x: Array) -> Array:
     if is_jax_array(x):
         import jax
 
-        return jax.lax.stop_gradient(x)
+        if isinstance(x, jax.core.Tracer):  # a constant would become one
+            return jax.lax.stop_gradient(x)
     return x
 
 

@@ -271,7 +271,9 @@ function asToml(c, names) {
   /** @param {Float64Array} x */
   const list = (x) => "[" + Array.from(x, decimal).join(", ") + "]";
   if (c.task === "per_label") {
-    lines.push("missed = " + list(c.missed), "false_alarm = " + list(c.alarm));
+    /** @param {Float64Array} x */
+    const byName = (x) => names.map((name, k) => quoted(name) + " = " + decimal(x[k]));
+    lines.push("[missed]", ...byName(c.missed), "[false_alarm]", ...byName(c.alarm));
   } else {
     lines.push("matrix = [  # row: truth, column: prediction");
     for (let k = 0; k < names.length; k++) {
