@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import norm
 
 import labelwise as lw
-from labelwise.report.embed import restore
+from labelwise.report.embed import restore_quantized
 
 PARTS = ("total", "aleatoric", "epistemic")
 LOSSES = ("log", "squared", "spherical", "zero_one")
@@ -31,7 +31,7 @@ def rounded(report, q):
     """The ensemble that the page computes with."""
     s = report.data["sample"]
     codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
-    probs = restore(codes, normalize=not report.data["multilabel"]).transpose(1, 0, 2)
+    probs = restore_quantized(codes, normalize=not report.data["multilabel"]).transpose(1, 0, 2)
     return type(q)(probs, weights=q.weights, member_axis=0, class_names=q.class_names)
 
 

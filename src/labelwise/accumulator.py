@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arrays import Array, ClassNames, like, namespace
 from ._engine import joining
-from ._engine.host import back
+from ._engine.host import back_to_library
 from ._engine.joining import State
 from ._errors import InputError
 from ._frames import has_names
@@ -133,9 +133,9 @@ class Accumulator:
         if not bool(namespace(state.weight).all(state.weight > 0)):
             raise InputError("the weights so far are all zero (for some instance)")
         loss = self._bound_loss(state.spread.shape[-1])
-        parts, plain_sums = joining.concluded(state, loss)
+        parts, plain_sums = joining.uncertainty_of_state(state, loss)
         # in the library that the members came from
-        arrays = [back(x, self._like) for x in (*parts, *plain_sums)]
+        arrays = [back_to_library(x, self._like) for x in (*parts, *plain_sums)]
         total, aleatoric, epistemic, *sums = arrays
         return Uncertainty(
             total,

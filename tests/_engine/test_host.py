@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwise._engine.host import back, on_host
+from labelwise._engine.host import back_to_library, on_host
 
 
 def test_the_same_memory_and_back(lib: Any) -> None:
@@ -17,7 +17,7 @@ def test_the_same_memory_and_back(lib: Any) -> None:
     seen = on_host(x)
     assert seen is not None
     np.testing.assert_array_equal(seen, np.arange(6.0).reshape(2, 3))
-    again = back(seen + 1, x)
+    again = back_to_library(seen + 1, x)
     assert type(again) is type(x)
     np.testing.assert_array_equal(lib.numpy(again), np.arange(1.0, 7.0).reshape(2, 3))
     if lib.name == "torch":

@@ -22,7 +22,7 @@ def test_one_member_after_another(loss: lw.Loss) -> None:
     for member in p:
         state, own = joining.take_in(state, (one, zero), [member], loss, own=own)
     u = lw.decompose(lw.Ensemble(p), loss)
-    parts, sums = joining.concluded(state, loss)
+    parts, sums = joining.uncertainty_of_state(state, loss)
     for found, added, name in zip(parts, sums, ("total", "aleatoric", "epistemic"), strict=True):
         np.testing.assert_allclose(found, getattr(u, name), rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(added, getattr(u.sum(), name), rtol=1e-12, atol=1e-15)

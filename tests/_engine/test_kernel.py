@@ -288,7 +288,7 @@ def test_images_keep_their_axes_without_a_copy(kernel: str) -> None:
     assert u.epistemic.shape == (6, 5, 4)
     assert np.array_equal(u.epistemic, plain.epistemic)
     odd = np.repeat(maps, 2, axis=2)[:, :, ::2][:, ::-1]  # no common stride for both image axes
-    assert _kernels.flat(odd) is None
+    assert _kernels.flatten_instances(odd) is None
     assert np.array_equal(lw.decompose(lw.Ensemble(odd)).epistemic, plain.epistemic[::-1])
 
 

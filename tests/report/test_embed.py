@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import labelwise as lw
 from labelwise.report import build_report, embed
-from labelwise.report.embed import png, quantize, restore, thumbnails
+from labelwise.report.embed import png, quantize, restore_quantized, thumbnails
 from report_pages import ensemble
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_two_bytes_keep_a_probability(values) -> None:
     p = np.array(values)
-    back = restore(quantize(p), normalize=False)
+    back = restore_quantized(quantize(p), normalize=False)
     assert np.all(
         np.abs(back - p)
         <= np.pi / 4 / 65534 * (2 * np.sqrt(p * (1 - p)) + np.pi / 2 / 65534) + 1e-15
@@ -29,9 +29,9 @@ def test_two_bytes_keep_a_probability(values) -> None:
 
 def test_sure_and_even_probabilities_stay_exact() -> None:
     p = np.array([0.0, 0.5, 1.0])
-    assert np.array_equal(restore(quantize(p), normalize=False), p)
+    assert np.array_equal(restore_quantized(quantize(p), normalize=False), p)
     assert np.array_equal(
-        restore(quantize(np.array([[0.5, 0.5], [0.0, 1.0]])), normalize=True),
+        restore_quantized(quantize(np.array([[0.5, 0.5], [0.0, 1.0]])), normalize=True),
         [[0.5, 0.5], [0.0, 1.0]],
     )
 

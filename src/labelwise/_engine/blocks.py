@@ -99,7 +99,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
     examples, lengths = _flatten(f(with_values(q, **empty, ids=None)))
     template = with_values(q, **dict.fromkeys(arrays), ids=None)
     blocks = da.blockwise(
-        partial(_of_block, f, template, tuple(arrays)),
+        partial(_arrays_of_block, f, template, tuple(arrays)),
         instances,
         *operands,
         name=None,
@@ -125,7 +125,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
     return _unflatten(results, lengths)
 
 
-def _of_block(
+def _arrays_of_block(
     f: Callable[[Any], Any], template: Any, keys: tuple[str, ...], *blocks: Any
 ) -> list[np.ndarray]:
     """The arrays of ``f`` for one block of instances, after its values have been checked."""

@@ -18,7 +18,7 @@ from ..events import Events
 from . import kernel
 from .compute import Computed
 from .ensembles import cost_table, event_lists, kernel_name
-from .host import back, on_host
+from .host import back_to_library, on_host
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 14, "cost": 1 << 12}
 """Labels (times members) from which on two threads pay; each further one needs half as many."""
@@ -52,7 +52,7 @@ def split_dirichlet(
     if costs is not None:
         costs = np.ascontiguousarray(costs)
     parts = tuple([np.empty((n, labels), values.dtype) for _ in range(3)])
-    threads, pieces = kernel.share(members * n * labels, n, SEVERAL[name], n_jobs)
+    threads, pieces = kernel.share_among_threads(members * n * labels, n, SEVERAL[name], n_jobs)
     kernel.native.dirichlet(
         level=kernel.level(),
         loss=name,
@@ -68,4 +68,6 @@ def split_dirichlet(
         pieces=pieces,
         workers=threads - 1,
     )
-    return Computed(tuple([back(part.reshape(*batch, labels), q.alpha) for part in parts]))
+    return Computed(
+        tuple([back_to_library(part.reshape(*batch, labels), q.alpha) for part in parts])
+    )

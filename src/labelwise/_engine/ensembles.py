@@ -19,7 +19,7 @@ from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOn
 from . import kernel
 from .blocks import in_blocks, with_values
 from .compute import Computed
-from .host import back, on_host
+from .host import back_to_library, on_host
 
 # The losses of the kernel; not their subclasses, which may mean something else.
 NAMES: dict[type[Loss], str] = {
@@ -88,7 +88,7 @@ def split_ensemble(
         weights = on_host(weights)
     if name is None or values is None or (weights is None and q.weights is not None):
         return None
-    view = kernel.flat(values)
+    view = kernel.flatten_instances(values)
     if view is None:
         if values is not q.stored:
             return None
@@ -106,9 +106,9 @@ def _is_traced(q: Any) -> bool:
     """Whether ``q`` is an ensemble of JAX that is traced."""
     if not type(q.stored).__module__.startswith("jax"):  # also jaxlib
         return False
-    from .jax_traced import applies
+    from .jax_traced import is_traced_ensemble
 
-    return applies(q)
+    return is_traced_ensemble(q)
 
 
 def _in_kernel(
@@ -147,7 +147,7 @@ def _in_kernel(
     def shaped(arrays: tuple[np.ndarray, ...] | None) -> tuple[Array, ...] | None:
         if arrays is None:
             return None
-        return tuple([back(_unflatten(x, batch), q.stored) for x in arrays])
+        return tuple([back_to_library(_unflatten(x, batch), q.stored) for x in arrays])
 
     return Computed(shaped(result.labelwise) or (), None, shaped(result.sums), shaped(result.joint))
 
@@ -180,9 +180,9 @@ def _needs_gradient(q: Any) -> bool:
     """Whether ``q`` is a PyTorch ensemble whose derivatives the kernel can compute."""
     if not getattr(q.stored, "requires_grad", False):
         return False
-    from .torch_gradient import applies
+    from .torch_gradient import has_kernel_gradient
 
-    return applies(q)
+    return has_kernel_gradient(q)
 
 
 def _with_gradient(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...]:

@@ -22,13 +22,13 @@ def on_host(x: Array) -> np.ndarray | None:
         return x
     library = type(x).__module__.partition(".")[0]
     if library == "torch":
-        return _of_torch(x)
+        return _torch_on_host(x)
     if library in ("jax", "jaxlib"):
-        return _of_jax(x)
+        return _jax_on_host(x)
     return None
 
 
-def _of_torch(x: Any) -> np.ndarray | None:
+def _torch_on_host(x: Any) -> np.ndarray | None:
     import torch
 
     if not in_main_memory(x) or (x.requires_grad and torch.is_grad_enabled()):
@@ -55,7 +55,7 @@ def in_main_memory(x: Any) -> bool:
     return ordinary and getattr(forward_ad, "_current_level", -1) < 0
 
 
-def _of_jax(x: Any) -> np.ndarray | None:
+def _jax_on_host(x: Any) -> np.ndarray | None:
     jax = sys.modules["jax"]
     if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array):
         return None
@@ -67,7 +67,7 @@ def _of_jax(x: Any) -> np.ndarray | None:
     return values
 
 
-def back(result: Array, x: Array) -> Array:
+def back_to_library(result: Array, x: Array) -> Array:
     """``result``, of NumPy or of that library already, in the library of ``x``."""
     if isinstance(x, np.ndarray) or not isinstance(result, np.ndarray):
         return result

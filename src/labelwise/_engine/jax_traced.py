@@ -24,7 +24,7 @@ from ..losses._special import _artanh_tail
 MAX_UNROLLED = 64  # members; more would make programs that take long to compile
 
 
-def applies(q: Any) -> bool:
+def is_traced_ensemble(q: Any) -> bool:
     """Whether ``q`` is a traced ensemble of JAX whose weights are constant."""
     return isinstance(q.stored, jax.core.Tracer) and not isinstance(q.weights, jax.core.Tracer)
 
@@ -42,11 +42,11 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
     def values(p: Any) -> tuple[Any, ...]:
         if is_log:
             return _log_parts(p, weights, unit)
-        return _parts(p, weights, loss)
+        return _parts_in_jax(p, weights, loss)
 
     def derivatives(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
         slopes = _log_slopes(unit) if is_log else _slopes_of(loss)
-        return parts(*primals), _slopes(*primals, *tangents, weights, slopes)
+        return parts(*primals), _slopes_in_jax(*primals, *tangents, weights, slopes)
 
     parts = jax.custom_jvp(values)
     parts.defjvp(derivatives)
@@ -54,7 +54,7 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
     return result
 
 
-def _mean(x: Any, weights: Any) -> Any:
+def _mean_of_members(x: Any, weights: Any) -> Any:
     """Added up one after another, which is faster than a sum over an axis."""
     if len(x) > MAX_UNROLLED:
         share = 1 / len(x) if weights is None else weights
@@ -64,25 +64,31 @@ def _mean(x: Any, weights: Any) -> Any:
     return reduce(add, map(mul, weights, x))
 
 
-def _around(p: Any, weights: Any) -> tuple[Any, Any, Any]:
+def _distances_from_mean(p: Any, weights: Any) -> tuple[Any, Any, Any]:
     """The distances from the mean, exactly 0 where members agree; and the means of p and 1 − p."""
     reference = p[:1]
     if weights is not None:
         heaviest = jnp.argmax(weights + 0 * p, axis=0, keepdims=True)
         reference = jnp.take_along_axis(p, heaviest, axis=0)
     away = p - reference
-    return away - _mean(away, weights), _mean(p, weights), _mean(1 - p, weights)
+    return (
+        away - _mean_of_members(away, weights),
+        _mean_of_members(p, weights),
+        _mean_of_members(1 - p, weights),
+    )
 
 
-def _parts(p: Any, weights: Any, loss: Loss) -> tuple[Any, ...]:
-    d, t, tc = _around(p, weights)
+def _parts_in_jax(p: Any, weights: Any, loss: Loss) -> tuple[Any, ...]:
+    d, t, tc = _distances_from_mean(p, weights)
     c = 1 - p
     if isinstance(loss, CostLoss):
         do_not_act, act = loss.regrets(p, c)
-        epistemic = jnp.minimum(_mean(do_not_act, weights), _mean(act, weights))
+        epistemic = jnp.minimum(
+            _mean_of_members(do_not_act, weights), _mean_of_members(act, weights)
+        )
     else:
-        epistemic = _mean(loss.divergence(p, t, c, tc, d), weights)
-    return loss.entropy(t, tc), _mean(loss.entropy(p, c), weights), epistemic
+        epistemic = _mean_of_members(loss.divergence(p, t, c, tc, d), weights)
+    return loss.entropy(t, tc), _mean_of_members(loss.entropy(p, c), weights), epistemic
 
 
 def _complement_term(u: Any) -> Any:
@@ -91,14 +97,14 @@ def _complement_term(u: Any) -> Any:
     return u * reduce(lambda value, k: value * u + k, reversed(coefficients[:-1]), coefficients[-1])
 
 
-def _terms(x: Any, c: Any) -> tuple[Any, Any]:
+def _entropy_terms(x: Any, c: Any) -> tuple[Any, Any]:
     """−x log2 x and −c log2 c with c = 1 − x."""
     u = jnp.minimum(x, c)
     a, b = -LOG2_E * u * jnp.log(jnp.maximum(u, smallest(u)[0])), _complement_term(u)
     return jnp.where(x <= c, a, b), jnp.where(x <= c, b, a)
 
 
-def _logs(x: Any, c: Any) -> tuple[Any, Any]:
+def _negative_logs(x: Any, c: Any) -> tuple[Any, Any]:
     """−log2 x and −log2 c; at 0 and 1 those of the nearest number inside."""
     tiny, half_eps = smallest(x)
     log_x = jnp.log(jnp.where(x > 0, x, tiny))
@@ -107,13 +113,13 @@ def _logs(x: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
-    distances, t, tc = _around(p, weights)
-    log_t, log_tc = _logs(t, tc)
+    distances, t, tc = _distances_from_mean(p, weights)
+    log_t, log_tc = _negative_logs(t, tc)
 
     def step(sums: tuple[Any, ...], member: tuple[Any, ...]) -> tuple[tuple[Any, ...], None]:
         x, d, w = member
         c, e = 1 - x, d * LOG2_E
-        x_part, c_part = _terms(x, c)
+        x_part, c_part = _entropy_terms(x, c)
         upper = _kl_term(x, e, d / jnp.maximum(x + t, smallest(p)[0]), x_part, log_t)
         lower = _kl_term(c, -e, -d / (c + tc), c_part, log_tc)
         own = x_part + c_part
@@ -126,7 +132,7 @@ def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
     start = 0 * t, 0 * t, 0 * t
     (aleatoric, upper, lower), _ = jax.lax.scan(step, start, (p, distances, share))
     epistemic = jnp.maximum(upper, 0) + jnp.maximum(lower, 0)
-    return sum(_terms(t, tc)) * unit, aleatoric * unit, epistemic * unit
+    return sum(_entropy_terms(t, tc)) * unit, aleatoric * unit, epistemic * unit
 
 
 def _kl_term(x: Any, e: Any, s: Any, x_part: Any, log_m: Any) -> Any:
@@ -139,9 +145,9 @@ Slopes = Callable[..., tuple[Any, Any, Any]]
 """Of x, 1 − x, their distance d from the means, and the means: G'(m), G'(x) and G'(m) − G'(x)."""
 
 
-def _slopes(p: Any, dp: Any, weights: Any, slopes: Slopes) -> tuple[Any, ...]:
+def _slopes_in_jax(p: Any, dp: Any, weights: Any, slopes: Slopes) -> tuple[Any, ...]:
     """dTU = Σ w G'(m) dp, dAU = Σ w G'(x) dp, dEU = Σ w [G'(m) − G'(x)] dp."""
-    d, t, tc = _around(p, weights)
+    d, t, tc = _distances_from_mean(p, weights)
     share = 1 / len(p)
     if weights is not None:
         share = weights
@@ -150,7 +156,7 @@ def _slopes(p: Any, dp: Any, weights: Any, slopes: Slopes) -> tuple[Any, ...]:
 
 def _log_slopes(unit: float) -> Slopes:
     def slopes(x: Any, c: Any, d: Any, t: Any, tc: Any) -> tuple[Any, Any, Any]:
-        (log_x, log_c), (log_t, log_tc) = _logs(x, c), _logs(t, tc)
+        (log_x, log_c), (log_t, log_tc) = _negative_logs(x, c), _negative_logs(t, tc)
         between = _log_ratio(x + t, d, log_t - log_x) - _log_ratio(c + tc, -d, log_tc - log_c)
         return (log_t - log_tc) * unit, (log_x - log_c) * unit, between * unit
 

@@ -25,7 +25,7 @@ from .._arrays import Array, at_most_one, namespace
 from ..losses import CostLoss, Loss
 from . import kernel
 from .ensembles import NAMES, kernel_name, unit_of
-from .host import back, on_host
+from .host import back_to_library, on_host
 
 KERNEL_ARRAYS = 7
 """How many arrays of a state after its weight the kernel has: all but ``other``."""
@@ -84,10 +84,13 @@ def take_in(
     before: Sequence[Array] = state or ()
     values = in_main_memory(loss, *weight, *given, *before)
     if values is None:
-        new = _member(given[0], weight[0], loss) if len(given) == 1 else State(*weight, *given)
+        if len(given) == 1:
+            new = _state_of_member(given[0], weight[0], loss)
+        else:
+            new = State(*weight, *given)
         if state is None:
             return new, False
-        return _join(State(*(back(x, given[0]) for x in state)), new, loss), False
+        return _join_states(State(*(back_to_library(x, given[0]) for x in state)), new, loss), False
 
     dtype, shape, n = np.result_type(*values), given[0].shape, KERNEL_ARRAYS
     new_weight, added, old = values[:2], values[2 : 2 + len(given)], values[2 + len(given) :]
@@ -98,7 +101,7 @@ def take_in(
     else:
         old_weight = [np.zeros_like(x) for x in new_weight]
         arrays = [np.empty(shape, dtype) for _ in range(n)]
-    total, alpha, beta = _shares(old_weight, new_weight)
+    total, alpha, beta = _shares_of_weight(old_weight, new_weight)
     if alpha.size == beta.size == 1:  # one weight for all instances
         shares = np.stack([alpha.reshape(1), beta.reshape(1)])
     else:
@@ -116,7 +119,7 @@ def take_in(
     return State(*total, *arrays), True
 
 
-def concluded(state: State, loss: Any) -> tuple[Three, Three]:
+def uncertainty_of_state(state: State, loss: Any) -> tuple[Three, Three]:
     """Total, aleatoric and epistemic uncertainty of a state, (..., K), and their sums over the
     classes, if they came along.
     """
@@ -133,7 +136,7 @@ def concluded(state: State, loss: Any) -> tuple[Three, Three]:
     return parts, sums
 
 
-def _member(p: Array, w: Array, loss: Loss) -> State:
+def _state_of_member(p: Array, w: Array, loss: Loss) -> State:
     """The state after one member alone."""
     p = 1 * at_most_one(p)  # a copy: the caller may use the memory for the next member
     zero = 0 * p
@@ -145,10 +148,10 @@ def _member(p: Array, w: Array, loss: Loss) -> State:
     return member._replace(spread=act, other=do_not_act)
 
 
-def _join(a: State, b: State, loss: Loss) -> State:
+def _join_states(a: State, b: State, loss: Loss) -> State:
     """The state of both sets of members together."""
     xp = namespace(a.spread)
-    weight, alpha, beta = _shares(a[:2], b[:2])
+    weight, alpha, beta = _shares_of_weight(a[:2], b[:2])
 
     def mean(x: Pair, y: Pair) -> tuple[Pair, Array]:
         """The lighter set moves the mean of the heavier."""
@@ -168,7 +171,7 @@ def _join(a: State, b: State, loss: Loss) -> State:
     return State(*weight, *t, *c, *entropy, spread, other)
 
 
-def _shares(a: Sequence[Array], b: Sequence[Array]) -> tuple[Pair, Array, Array]:
+def _shares_of_weight(a: Sequence[Array], b: Sequence[Array]) -> tuple[Pair, Array, Array]:
     """The sum of two weights and their shares of it; 0 where it is 0."""
     high, low = _two_sum(a[0], b[0])
     weight = _two_sum(high, low + (a[1] + b[1]))

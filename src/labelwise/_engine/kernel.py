@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-def _load() -> tuple[Any, str | None]:
+def _load_kernel() -> tuple[Any, str | None]:
     """The compiled kernel, or ``None`` where it could not be built or loaded, and why."""
     try:
         return importlib.import_module("labelwise._engine._kernel"), None
@@ -30,7 +30,7 @@ def _load() -> tuple[Any, str | None]:
         return None, f"it could not be loaded: {error}"
 
 
-def _choose(available: tuple[str, ...], wanted: str | None) -> str:
+def _choose_level(available: tuple[str, ...], wanted: str | None) -> str:
     """The kernel that LABELWISE_KERNEL asks for, else the fastest, which is the last."""
     if wanted and wanted not in available:
         raise ValueError(
@@ -40,13 +40,13 @@ def _choose(available: tuple[str, ...], wanted: str | None) -> str:
     return wanted or available[-1]
 
 
-native, _missing = _load()
+native, _missing = _load_kernel()
 """The compiled kernel; ``None``: everything is computed by the general path."""
 AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native.levels())
 """The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each
 level of instructions.
 """
-_level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
+_level = _choose_level(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
 if _level == "numpy":
     native = None
 
@@ -155,7 +155,7 @@ def split(
     (N, E).
     """
     _, n, k = probs.shape
-    plan = _plan(probs, SEVERAL[loss], threads)
+    plan = _plan_of_job(probs, SEVERAL[loss], threads)
     dtype = plan.dtype
     offsets, positions, conditional = events or (None, None, False)
     labels, by_label = k, plan.class_major  # results have the labels apart, too
@@ -170,7 +170,7 @@ def split(
     if loss == "log":
         joint = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     if weights is not None:
-        weights = _prepared(weights, dtype)
+        weights = _weights_for_kernel(weights, dtype)
     if costs is not None:
         costs = np.ascontiguousarray(costs, dtype)
     native.split(
@@ -200,7 +200,7 @@ def split(
     return Result(parts, sums, joint)
 
 
-def _prepared(weights: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+def _weights_for_kernel(weights: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """Weights (M,) or (M, N) as the kernel reads them."""
     if weights.ndim == 2:
         return weights.astype(dtype, copy=False)
@@ -218,9 +218,9 @@ def slopes(
     """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
     uncertainty (N, K), under one of the `GRADIENT_LOSSES`.
     """
-    plan = _plan(probs, SEVERAL["log"], None)
+    plan = _plan_of_job(probs, SEVERAL["log"], None)
     if weights is not None:
-        weights = _prepared(weights, plan.dtype)
+        weights = _weights_for_kernel(weights, plan.dtype)
     result = np.empty(probs.shape, plan.dtype)
     native.slopes(
         level=_level,
@@ -257,7 +257,7 @@ def join(
     first = given[0]
     k = first.shape[-1]
     n = first.size // k
-    plan = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
+    plan = _plan_of_job(first.reshape(1, n, k), SEVERAL["log"], None)
     options = {
         "level": _level,
         "loss": loss,
@@ -274,7 +274,7 @@ def join(
         native.join(shares=shares, fresh=fresh, state=tuple(state), given=tuple(given), **options)
 
 
-def flat(x: np.ndarray) -> np.ndarray | None:
+def flatten_instances(x: np.ndarray) -> np.ndarray | None:
     """(M, ..., K) as (M, N, K) on the same memory, or ``None`` where no such view exists; the bits
     of bfloat16, which has no buffer format.
     """
@@ -296,14 +296,14 @@ def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bo
     if native is None:
         if x.dtype.kind != "f":  # the bits of bfloat16
             return False
-        return all(_in_unit_interval(part, tolerance, sum_to_one) for part in _pieces(x))
-    view = flat(x)
+        return all(_in_unit_interval(part, tolerance, sum_to_one) for part in _pieces_to_check(x))
+    view = flatten_instances(x)
     if view is None:
         return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
     return check(view, tolerance, sum_to_one=sum_to_one)
 
 
-def _pieces(x: np.ndarray) -> Iterator[np.ndarray]:
+def _pieces_to_check(x: np.ndarray) -> Iterator[np.ndarray]:
     """The values in single or double precision, about `PIECE` at a time."""
     wide = np.result_type(x, np.float32)
     if x.ndim == 2 or x.size <= PIECE:
@@ -328,7 +328,7 @@ def check(
     """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
     of 1 over K.
     """
-    plan = _plan(probs, SEVERAL["check"], threads)
+    plan = _plan_of_job(probs, SEVERAL["check"], threads)
     valid: bool = native.check(
         level=_level,
         dtype=plan.stored,
@@ -356,7 +356,7 @@ class _Plan(NamedTuple):
     """Into how many the work is cut, so that no thread waits long for another."""
 
 
-def _plan(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
+def _plan_of_job(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
     stored = probs.dtype.char
     class_major = (
         probs.strides[1] == probs.itemsize
@@ -366,11 +366,13 @@ def _plan(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
     dtype = _DOUBLE if stored == "d" else _SINGLE
     if probs.size < several:  # small calls save the call
         return _Plan(stored, dtype, class_major, 1, 1)
-    count, pieces = share(probs.size, probs.shape[1], several, threads)
+    count, pieces = share_among_threads(probs.size, probs.shape[1], several, threads)
     return _Plan(stored, dtype, class_major, count, pieces)
 
 
-def share(size: int, instances: int, several: int, threads: int | None) -> tuple[int, int]:
+def share_among_threads(
+    size: int, instances: int, several: int, threads: int | None
+) -> tuple[int, int]:
     """How many threads share work on ``size`` numbers, of which ``several`` make two of them pay,
     and into how many pieces it is cut.
     """

@@ -18,7 +18,7 @@ from .host import in_main_memory
 Values = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 
 
-def applies(q: Any) -> bool:
+def has_kernel_gradient(q: Any) -> bool:
     """Whether the kernel can compute and differentiate the ensemble ``q``."""
     probs, weights = q.stored, q.weights
     if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):

@@ -115,7 +115,7 @@ def quantify(
     target at the same time: the last to finish wins.
     """
     target, budget = Path(target), parse_memory(memory)
-    chosen = _losses_by_name(losses)
+    chosen = _losses_by_column(losses)
     if isinstance(source, str | os.PathLike):
         source = [source]
     read: list[Path] = []
@@ -323,7 +323,7 @@ def _connect_to_scheduler(scheduler: str) -> Any:
     return answer
 
 
-def _losses_by_name(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
+def _losses_by_column(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
     """Each loss by the name of its columns, ``log`` or ``BetaLoss_a_minus0_5_b_0_5``."""
     chosen: dict[str, Loss] = {}
     for given in losses:

@@ -27,7 +27,7 @@ def quantize(probs: np.ndarray) -> np.ndarray:
     return np.rint(angle * (2 * STEPS / np.pi)).astype(np.uint16)
 
 
-def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
+def restore_quantized(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
     """Decode as the page does, in float64."""
     table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
     table[[STEPS // 2, STEPS]] = 0.5, 1.0
@@ -37,7 +37,7 @@ def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
     return probs
 
 
-def pack(values: np.ndarray, dtype: str) -> str:
+def pack_for_page(values: np.ndarray, dtype: str) -> str:
     """Little-endian numbers as base64 text."""
     little_endian = np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<"))
     return base64.b64encode(little_endian.tobytes()).decode("ascii")

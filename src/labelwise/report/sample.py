@@ -18,7 +18,7 @@ from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events
 from ..io import Predictions
 from ..losses import LossName
-from .embed import pack, quantize, restore
+from .embed import pack_for_page, quantize, restore_quantized
 
 NUMBERS = 3_000_000
 """Maximum number of embedded two-byte numbers."""
@@ -87,9 +87,9 @@ class Sample:
         found: dict[str, Any] = {
             "n": n,
             "m": int(codes.shape[1]),
-            "probs": pack(codes, "u2"),
+            "probs": pack_for_page(codes, "u2"),
             "index": None,
-            "predicted": pack(np.concatenate(self.predicted), class_type),
+            "predicted": pack_for_page(np.concatenate(self.predicted), class_type),
             "ids": None,
             "y": None,
             "weights": None,
@@ -98,11 +98,12 @@ class Sample:
             "error": self._error(codes, events),
         }
         if n < len(cases):
-            found["index"] = pack(self.index, "u4")
+            found["index"] = pack_for_page(self.index, "u4")
         if self.means:  # of a continuous distribution
-            found["mean"] = pack(np.concatenate(self.means), "u2")
+            found["mean"] = pack_for_page(np.concatenate(self.means), "u2")
             found["parts"] = {
-                name: pack(np.concatenate(pieces), "u2") for name, pieces in self.parts.items()
+                name: pack_for_page(np.concatenate(pieces), "u2")
+                for name, pieces in self.parts.items()
             }
         if cases.ids is not None:
             ids = np.asarray(cases.ids[:])[self.index].tolist()
@@ -110,16 +111,16 @@ class Sample:
         if cases.y_true is not None:
             if cases.multilabel:
                 class_type = "u1"
-            found["y"] = pack(cases.true_class[self.index], class_type)
+            found["y"] = pack_for_page(cases.true_class[self.index], class_type)
         if self.weights:
-            found["weights"] = pack(np.concatenate(self.weights), "f8")
+            found["weights"] = pack_for_page(np.concatenate(self.weights), "f8")
         return found
 
     def _error(self, codes: np.ndarray, events: Events | None) -> dict[LossName, float] | None:
         """The largest rounding error of a label-wise uncertainty, for each loss."""
         if not self.exact:
             return None
-        probs = restore(codes, normalize=not self.cases.multilabel).transpose(1, 0, 2)
+        probs = restore_quantized(codes, normalize=not self.cases.multilabel).transpose(1, 0, 2)
         weights = None
         if self.weights:
             weights = np.concatenate(self.weights).T
