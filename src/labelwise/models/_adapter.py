@@ -42,14 +42,16 @@ def each_model(
     return lambda batch: [predict(model, batch) for model in models]
 
 
-def align_columns_to_classes(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
-    """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a
-    class that a member has never seen.
+def predict_all_classes(model: Any, X: Any, all_classes: np.ndarray) -> np.ndarray:
+    """What a classifier predicts, with a column for each of ``all_classes`` (sorted): 0 for a class
+    that it has never seen.
     """
-    if np.array_equal(classes, all_classes):
+    probs = np.asarray(model.predict_proba(X))
+    if np.array_equal(model.classes_, all_classes):
         return probs
-    full = np.zeros((*probs.shape[:-1], len(all_classes)), dtype=probs.dtype)
-    full[..., np.searchsorted(all_classes, np.asarray(classes))] = probs
+    classes = np.asarray(model.classes_, all_classes.dtype)
+    full = np.zeros((len(probs), len(all_classes)), probs.dtype)
+    full[:, np.searchsorted(all_classes, classes)] = probs
     return full
 
 
