@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def maximum_entropy(loss: Loss) -> float:
     """max G."""
-    return float(loss.entropy(_falls_to_zero(lambda t: _slope(loss, t), 1))[0])
+    return float(loss.entropy(_falls_to_zero(lambda t: _slope(loss, t)))[0])
 
 
 def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> float:
@@ -70,7 +70,7 @@ def maximum_of_nested(loss: Loss, weights: np.ndarray) -> float:
             slopes = weights * _slope(loss, t + np.zeros(n))
             return np.asarray(slopes[members].sum(keepdims=True))
 
-        return float(_falls_to_zero(slope, 1)[0])
+        return float(_falls_to_zero(slope)[0])
 
     blocks: list[tuple[list[int], float]] = []
     for j in range(n):
@@ -87,9 +87,9 @@ def _slope(loss: Loss, t: np.ndarray) -> np.ndarray:
     return np.asarray(loss.phi(t, 1) - loss.phi(t, 0))
 
 
-def _falls_to_zero(slope: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
-    """Where each of ``n`` falling functions on [0, 1] passes 0."""
-    low, high = np.zeros(n), np.ones(n)
+def _falls_to_zero(slope: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Where a falling function on [0, 1] passes 0, (1,)."""
+    low, high = np.zeros(1), np.ones(1)
     for _ in range(53):
         low, high = _halve(slope, low, high)
     return (low + high) / 2
