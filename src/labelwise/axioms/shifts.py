@@ -104,10 +104,9 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
     >>> q.mean().round(4), shifted.mean().round(4)
     (array([0.495, 0.505]), array([0.4975, 0.5025]))
     """
-    _, weights = support(q)
-    lam = _broadcast_shift(lam, weights.shape[1:], "lam")
-    _check_between_0_and_1(lam, "lam")
     away = to_center(q)
+    lam = _broadcast_shift(lam, away.shape[:-1], "lam")
+    _check_between_0_and_1(lam, "lam")
     if not np.all(np.any(np.abs(away) > BOUNDARY_ROUNDING, axis=-1)):
         raise ValueError("`q` already has its mean in the center, so it has no center shift")
     return location_shift(q, (1 - lam)[..., None] * away)

@@ -25,7 +25,7 @@ from ..distributions.ensemble import as_distribution
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
     average_over_members,
-    class_shares_in_closed_form,
+    class_shares,
     joint_parts,
     reverse_in_closed_form,
 )
@@ -132,16 +132,13 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
     """
     log = JointLog(base)
     q, _ = _check_joint_input(q, log)
-    if q.finite:
-        law: Any = q.marginal()
-        return law.average(log.shares(law.t, law.mean[0], law.deviation))
-    closed = class_shares_in_closed_form(q)
-    if closed is None:
+    shares = class_shares(q, log)
+    if shares is None:
         raise InputError(
             f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
-    return closed * log.unit
+    return shares
 
 
 def reverse_mutual_information(

@@ -55,19 +55,21 @@ def average_over_members(law: Atoms, x: Array) -> Array:
     return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
-def class_shares_in_closed_form(q: Distribution[Any]) -> Array | None:
-    """Each class's contribution to the mutual information in nats."""
+def class_shares(q: Distribution[Any], log: JointLog) -> Array | None:
+    """Each class's contribution to the mutual information, or ``None`` without a closed form."""
+    if q.finite:
+        return _class_shares_of_members(q.marginal(), log)
     if isinstance(q, Dirichlet):
-        return _dirichlet_shares(q.alpha)
+        return _dirichlet_shares(q.alpha) * log.unit
     if isinstance(q, DirichletMixture):
         means = q.marginal().means
-        log = JointLog()
-        between = Atoms(means.t, q.weights)
-        return (
-            means.average(_dirichlet_shares(q.alpha))
-            + between.average(log.shares(between.t, between.mean[0], between.deviation)) / log.unit
-        )
+        within = means.average(_dirichlet_shares(q.alpha)) * log.unit
+        return within + _class_shares_of_members(Atoms(means.t, q.weights), log)
     return None
+
+
+def _class_shares_of_members(law: Any, log: JointLog) -> Array:
+    return law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
 def reverse_in_closed_form(q: Distribution[Any], loss: JointLoss) -> Array | None:
