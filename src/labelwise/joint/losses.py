@@ -187,19 +187,11 @@ class CostMatrix(JointLoss):
                 f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction "
                 f"has K = {p.shape[-1]} classes"
             )
-        if isinstance(
-            p, np.ndarray
-        ):  # class by class: NumPy is slow in sums over a short last axis
-            classes = np.ascontiguousarray(np.moveaxis(p, -1, 0))
-            risks = np.empty((*p.shape[:-1], self.table.shape[1]), p.dtype)
-            for j, column in enumerate(self.table.T.astype(p.dtype)):
-                risk = classes[0] * column[0]
-                for share, cost in zip(classes[1:], column[1:], strict=True):
-                    risk = risk + share * cost
-                risks[..., j] = risk
-            return risks
-        xp = namespace(p)
-        return xp.stack([xp.sum(p * like(column, p), axis=-1) for column in self.table.T], axis=-1)
+        risks = p[..., :1] * like(self.table[0], p)
+        # class by class: NumPy is slow in sums over a short last axis
+        for k, costs in enumerate(self.table[1:], start=1):
+            risks = risks + p[..., k : k + 1] * like(costs, p)
+        return risks
 
     def entropy(self, p: Array) -> Array:
         return namespace(p).min(self.risks(p), axis=-1)

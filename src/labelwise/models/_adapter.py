@@ -87,12 +87,10 @@ def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, l
         )
     in_order = numbers is None or np.array_equal(numbers, np.arange(len(known)))
     if len(names) == len(known) and not in_order:
-        pairs = list(map("{} = {}".format, known[:5], names))
+        pairs = ", ".join(map("{} = {}".format, known[:5], names))
         if len(known) > 5:
-            pairs.append("…")
-        warnings.warn(
-            f"The models' classes are named in ascending order: {', '.join(pairs)}", stacklevel=3
-        )
+            pairs += ", …"
+        warnings.warn(f"The models' classes are named in ascending order: {pairs}", stacklevel=3)
     return names, None
 
 

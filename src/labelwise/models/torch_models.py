@@ -89,7 +89,7 @@ def _scores_of_module(model: nn.Module, batch: Batch) -> torch.Tensor:
             f"{type(output).__name__}. "
             "Wrap them in a module whose forward returns the logits"
         )
-    if scores.dtype in (torch.float16, torch.bfloat16):
+    if scores.dtype == torch.bfloat16:  # which NumPy does not have
         return scores.float()
     return scores
 
