@@ -5,14 +5,15 @@ can trace it.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:
-    from functools import cached_property
-else:
+T = TypeVar("T")
 
-    class cached_property(functools.cached_property):
-        """A property that is computed once for each instance."""
+
+class cached_property(functools.cached_property[T]):
+    """A property that is computed once for each instance."""
+
+    if not TYPE_CHECKING:  # its types are those of functools
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
             if instance is None:

@@ -186,14 +186,14 @@ def instance_frame(
         table["rank"] = np.arange(1, len(where) + 1)
     elif repeat > 1:
         where = np.repeat(np.arange(prod(shape)), repeat)
+    index = None
     if ids is not None or known is None or is_positions(known):
-        return frame(table | index_columns(shape, ids, where) | dict(columns), library)
-    if where is not None:
-        known = ids_at(known, where)
-    if library == "pandas":
-        return frame(table | dict(columns), library, known)
-    table["id"] = np.fromiter(known, dtype=object, count=len(known))
-    return frame(table | dict(columns), library)
+        table |= index_columns(shape, ids, where)
+    else:
+        index = known if where is None else ids_at(known, where)
+        if library != "pandas":
+            table["id"] = np.fromiter(index, dtype=object, count=len(index))
+    return frame(table | dict(columns), library, index)
 
 
 def index_columns(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -44,11 +43,6 @@ class Setting:
     def rest(self) -> tuple[int, ...]:
         """The second set."""
         return tuple(k for k in range(self.n_classes) if k not in self.part)
-
-    @cached_property
-    def uniform(self) -> np.ndarray:
-        """The measure at the uniform distribution on the simplex, (3,)."""
-        return self.total(Dirichlet(np.ones(self.n_classes)))
 
     def total(self, q: Q) -> np.ndarray:
         """The measure, contributions summed, (3, ...)."""
@@ -142,7 +136,8 @@ def zero_unless_dirac(setting: Setting, c: Candidate, value: np.ndarray) -> Comp
 
 def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """The uniform distribution on the simplex."""
-    return Comparison(setting.uniform[:, None], (Dirichlet(np.ones(setting.n_classes)),))
+    other = Dirichlet(np.ones(setting.n_classes))
+    return Comparison(setting.total(other)[:, None], (other,))
 
 
 def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
@@ -200,7 +195,7 @@ def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """The sum over two sets of classes, the classes outside each set merged into one."""
     atoms, weights = support(c.q)
     part, rest = setting.part, setting.rest
-    bound, coarse = 0.0, []
+    bound, coarse = np.zeros(()), []
     for inside, outside in ((part, rest), (rest, part)):
         merged = atoms[..., outside].sum(axis=-1, keepdims=True)
         probs = np.concatenate([atoms[..., inside], merged], axis=-1)

@@ -177,8 +177,7 @@ class CostMatrix(JointLoss):
     @property
     def is_zero_one(self) -> bool:
         """Whether this is the error rate."""
-        k = self.table.shape[0]
-        return self.table.shape == (k, k) and bool(np.all(self.table == 1 - np.eye(k)))
+        return np.array_equal(self.table, 1 - np.eye(len(self.table)))
 
     def risks(self, p: Array) -> Array:
         """Expected cost of each action, (..., A)."""

@@ -98,20 +98,18 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
     """Refuse models whose classes are numbers and text, the same words written differently, or that
     have no class in common.
     """
-    numbers: dict[int, Any] = {}  # the first class of each model, by kind
-    texts: dict[int, Any] = {}
-    sets: list[set[str]] = []
+    first_of_kind: dict[bool, tuple[int, Any]] = {}  # a model and its first class
     for i, names in enumerate(classes):
-        sets.append(set(map(str, names)))
-        kind = texts if any(isinstance(name, str) for name in names) else numbers
-        kind[i] = np.asarray(names).tolist()[0]
-    if numbers and texts:
-        i, j = next(iter(numbers)), next(iter(texts))
+        is_text = any(isinstance(name, str) for name in names)
+        first_of_kind.setdefault(is_text, (i, np.asarray(names).tolist()[0]))
+    if len(first_of_kind) == 2:
+        (i, number), (j, text) = first_of_kind[False], first_of_kind[True]
         raise InputError(
-            f"the models must name their classes alike; model {i} has the number {numbers[i]!r}, "
-            f"model {j} the text {texts[j]!r}",
+            f"the models must name their classes alike; model {i} has the number {number!r}, "
+            f"model {j} the text {text!r}",
             fix="same_classes",
         )
+    sets = [set(map(str, names)) for names in classes]
     spellings: dict[str, str] = {}
     for name in sorted(set().union(*sets)):
         other = spellings.setdefault(name.strip().casefold(), name)

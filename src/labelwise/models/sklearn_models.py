@@ -140,11 +140,8 @@ def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[n
 def _weights_of_voters(model: Any) -> list[float] | None:
     if not isinstance(model, VotingClassifier) or model.weights is None:
         return None
-    weights = []
-    for weight, (_, member) in zip(model.weights, model.estimators, strict=True):
-        if member != "drop":
-            weights.append(weight)
-    return weights
+    voters = zip(model.weights, model.estimators, strict=True)
+    return [weight for weight, (_, member) in voters if member != "drop"]
 
 
 def _without_predict_proba(model: Any) -> str:

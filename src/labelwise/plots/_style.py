@@ -19,7 +19,6 @@ ALEATORIC = "#D55E00"
 EPISTEMIC = "#0072B2"
 TOTAL = "#444444"
 TRUTH = "#00785A"
-PREDICT, ACT, ABSTAIN, ASK = "#5B6B7D", "#00785A", "#C7831A", "#8F4A8B"
 BARS: dict[str, dict[str, Any]] = {
     "epistemic": {"color": EPISTEMIC, "linewidth": 0},
     "aleatoric": {"color": ALEATORIC, "linewidth": 0, "hatch": "////", "edgecolor": "white"},
