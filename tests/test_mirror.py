@@ -30,7 +30,6 @@ EXCEPTIONS = {
     "labelwise_lab/paper/dotplots.py": "draws that page's figures: cli/test_reproduce.py",
     "labelwise_lab/paper/tables.py": "prints every experiment's tables: cli/test_reproduce.py",
     "labelwise_lab/paper/published_tables.py": "constants",
-    "labelwise_lab/paper/arc.py": "an experiment, run by its command: cli/test_reproduce.py",
     "labelwise_lab/paper/gallery.py": "an experiment, run by its command: cli/test_reproduce.py",
     "labelwise_lab/paper/losses.py": "an experiment, run by its command: cli/test_reproduce.py",
     "labelwise_lab/paper/bundle.py": "a command: cli/test_reproduce.py",

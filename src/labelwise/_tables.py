@@ -7,6 +7,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -172,32 +173,27 @@ def instance_frame(
     known: Any = None,
     where: np.ndarray | None = None,
     repeat: int = 1,
-    rank: bool = False,
 ) -> Any:
-    """A data frame with ``repeat`` rows for each instance, or for those at ``where``, that says
-    what the instances are called.
+    """A data frame with ``repeat`` rows for each instance, or a row for each at ``where``, numbered
+    from 1; it says what the instances are called.
 
     That is ``ids``, in column ``id``. Else it is the index that the predictions came with
     (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
-    their positions. With ``rank`` the rows are numbered from 1 before that.
+    their positions.
     """
     table: dict[str, Any] = {}
-    if rank and where is not None:
-        table["rank"] = np.arange(1, len(where) + 1)
-    if ids is not None or known is None or is_positions(known):
-        for name, values in index_columns(shape, ids, where).items():
-            table[name] = np.repeat(values, repeat)
-        return frame(table | dict(columns), library)
     if where is not None:
-        known = ids_at(known, where)
-    if library == "pandas":
-        if repeat > 1 and hasattr(known, "repeat"):  # an index keeps its kind
-            known = known.repeat(repeat)
-        elif repeat > 1:
-            known = np.repeat(known, repeat)
-        return frame(table | dict(columns), library, known)
-    table["id"] = np.repeat(np.fromiter(known, dtype=object, count=len(known)), repeat)
-    return frame(table | dict(columns), library)
+        table["rank"] = np.arange(1, len(where) + 1)
+    elif repeat > 1:
+        where = np.repeat(np.arange(prod(shape)), repeat)
+    index = None
+    if ids is not None or known is None or is_positions(known):
+        table |= index_columns(shape, ids, where)
+    else:
+        index = known if where is None else ids_at(known, where)
+        if library != "pandas":
+            table["id"] = np.fromiter(index, dtype=object, count=len(index))
+    return frame(table | dict(columns), library, index)
 
 
 def index_columns(
@@ -208,7 +204,7 @@ def index_columns(
 
     ``where`` holds positions in the flattened instances.
     """
-    size = int(np.prod(shape, dtype=int))
+    size = prod(shape)
     if where is None:
         where = np.arange(size)
     if ids is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -101,7 +100,6 @@ def test_between_random_and_oracle(seed):
     np.testing.assert_allclose(backwards.value, backwards.oracle, atol=1e-12)
     if n > 1:
         assert backwards.normalized_area == pytest.approx(1)
-        assert backwards.monotonicity == pytest.approx(1)
 
 
 def test_equal_scores_are_random_whatever_the_order_of_the_data():
@@ -110,7 +108,6 @@ def test_equal_scores_are_random_whatever_the_order_of_the_data():
         curve = rejection_curve(np.full(10, 0.3), correct=outcome)
         np.testing.assert_allclose(curve.value, 0.7, atol=1e-15)
         assert curve.normalized_area == pytest.approx(0, abs=1e-14)
-        assert math.isnan(curve.monotonicity)
 
 
 def test_nothing_is_claimed_about_the_empty_rest():
@@ -147,27 +144,6 @@ def test_accuracy_at_coverage_rounds_up_what_is_kept():
         assert curve.at_coverage(percent / 100) == pytest.approx(kept[:percent].mean())
     assert curve.at_coverage(0.905) == pytest.approx(kept[:91].mean())
     assert curve.at_coverage(1e-9) == float(kept[0])
-
-
-def test_monotonicity_weighs_rises_against_falls():
-    assert rejection_curve([1, 2, 3, 4], risk=[4.0, 3.0, 2.0, 1.0]).monotonicity == 0
-    assert rejection_curve([1, 2, 3, 4], risk=[1.0, 2.0, 3.0, 4.0]).monotonicity == 1
-    # by hand: values 1/2, 1/3, 1/2, 1 of 4, 3, 2, 1 kept; up 0, 0, 1/6, 2/3; down 0, 1/6, 0, 0
-    curve = rejection_curve([1, 2, 3, 4], correct=[1, 0, 0, 1])
-    np.testing.assert_allclose(curve.value, [1 / 2, 1 / 3, 1 / 2, 1])
-    assert curve.monotonicity == pytest.approx((2 / 6 + 2 / 3) / (2 / 6 + 2 / 3 + 3 / 6))
-    n = 2000
-    score, risk = np.arange(n), np.linspace(0, 0.3, n)
-    risk[0] = 1  # one confident mistake at the very end hardly matters
-    assert rejection_curve(score, risk=risk).monotonicity > 0.999
-    # nor does the noise of single cases
-    chance = np.random.default_rng(3).random((20, n))
-    assert (
-        np.mean([rejection_curve(score, correct=row > risk).monotonicity for row in chance]) > 0.98
-    )
-    # mistakes in the middle: rejecting the far end, which is easy, makes it worse at first
-    middle = 0.4 * (1 - np.abs(np.linspace(-1, 1, n)))
-    assert 0.6 < rejection_curve(score, risk=middle).monotonicity < 0.65
 
 
 def test_all_libraries(lib):

@@ -4,23 +4,32 @@ not apply.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from labelwise._errors import InputError
 from labelwise.models._adapter import (
-    align_columns_to_classes,
     check_common_classes,
     class_order,
     common_class_names,
+    predict_all_classes,
 )
 
 
+def classifier(probs: np.ndarray, classes: list[str]) -> Any:
+    return SimpleNamespace(predict_proba=lambda X: probs, classes_=classes)
+
+
 def test_a_class_never_seen_has_probability_0() -> None:
-    found = align_columns_to_classes(np.array([[0.2, 0.8]]), ["ant", "cat"], ["ant", "bee", "cat"])
+    model = classifier(np.array([[0.2, 0.8]]), ["ant", "cat"])
+    found = predict_all_classes(model, None, np.array(["ant", "bee", "cat"]))
     np.testing.assert_array_equal(found, [[0.2, 0, 0.8]])
     whole = np.eye(2)
-    assert align_columns_to_classes(whole, [0, 1], [0, 1]) is whole
+    model = classifier(whole, ["ant", "cat"])
+    assert predict_all_classes(model, None, np.array(["ant", "cat"])) is whole
 
 
 def test_names_must_agree_where_they_are_known() -> None:
@@ -33,10 +42,9 @@ def test_names_must_agree_where_they_are_known() -> None:
 
 
 def test_classes_in_another_order_are_moved() -> None:
-    np.testing.assert_array_equal(
-        align_columns_to_classes(np.array([[0.2, 0.8]]), ["cat", "ant"], ["ant", "cat"]),
-        [[0.8, 0.2]],
-    )
+    model = classifier(np.array([[0.2, 0.8]]), ["cat", "ant"])
+    found = predict_all_classes(model, None, np.array(["ant", "cat"]))
+    np.testing.assert_array_equal(found, [[0.8, 0.2]])
 
 
 def test_class_names_are_matched_by_name() -> None:

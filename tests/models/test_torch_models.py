@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import labelwise as lw
-from labelwise.models.torch_models import _module_evaluating, _seeded_torch
+from labelwise.models.torch_models import torch_adapter
 from model_cases import CODES, RNG, X, net, softmax_by_hand
 
 
@@ -128,21 +128,23 @@ def test_half_precision(nets):
 def test_modes_come_back_after_an_error() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout()).train()
     model[0].eval()
-    with _module_evaluating(model):
-        assert not model.training
+    adapter = torch_adapter([model], False, None, (), 0)
+    with adapter.running():
+        assert not any(module.training for module in model.modules())
         assert not torch.is_grad_enabled()
-    with pytest.raises(KeyError), _module_evaluating(model):
+    with pytest.raises(KeyError), adapter.running():
         raise KeyError
     assert [module.training for module in model.modules()] == [True, False, True]
     assert torch.is_grad_enabled()
 
 
 def test_the_global_generator_goes_on_as_before() -> None:
+    adapter = torch_adapter([torch.nn.Linear(2, 2)], False, None, (), 5)
     torch.manual_seed(1)
     expected = torch.rand(2)
     torch.manual_seed(1)
-    with _seeded_torch(5):
+    with adapter.running():
         inside = torch.rand(1)
     assert torch.equal(torch.rand(2), expected)
-    with _seeded_torch(5):
+    with adapter.running():
         assert torch.equal(torch.rand(1), inside)

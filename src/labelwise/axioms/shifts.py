@@ -45,16 +45,14 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     """
     atoms, weights = support(q)
     z = _shift_direction(z, atoms.shape)
-    p = _broadcast_shift(p, weights.shape, "p")
-    _check_between_0_and_1(p, "p")
+    p = _shift_share(p, weights.shape, "p")
     if not np.all(np.any((z != 0) & (weights > 0)[..., None], axis=(0, -1))):
         raise ValueError(
             "`z` must not be 0 for all members of an instance: the spread would change nothing"
         )
-    up, down = (1 - p)[..., None] * z, -p[..., None] * z
-    split = np.concatenate([atoms + up, atoms + down])
+    split = np.concatenate([atoms + (1 - p)[..., None] * z, atoms - p[..., None] * z])
     return Ensemble(
-        _on_simplex(split, "z"),
+        _on_simplex(split),
         weights=np.concatenate([weights * p, weights * (1 - p)]),
         member_axis=0,
         class_names=q.class_names,
@@ -82,7 +80,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
     return Ensemble(
-        _on_simplex(atoms + z, "z"), weights=weights, member_axis=0, class_names=q.class_names
+        _on_simplex(atoms + z), weights=weights, member_axis=0, class_names=q.class_names
     )
 
 
@@ -104,10 +102,8 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
     >>> q.mean().round(4), shifted.mean().round(4)
     (array([0.495, 0.505]), array([0.4975, 0.5025]))
     """
-    _, weights = support(q)
-    lam = _broadcast_shift(lam, weights.shape[1:], "lam")
-    _check_between_0_and_1(lam, "lam")
     away = to_center(q)
+    lam = _shift_share(lam, away.shape[:-1], "lam")
     if not np.all(np.any(np.abs(away) > BOUNDARY_ROUNDING, axis=-1)):
         raise ValueError("`q` already has its mean in the center, so it has no center shift")
     return location_shift(q, (1 - lam)[..., None] * away)
@@ -171,20 +167,22 @@ def _broadcast_shift(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
         raise ValueError(f"`{name}` must fit the shape {shape}; got shape {x.shape}") from error
 
 
-def _check_between_0_and_1(x: np.ndarray, name: str) -> None:
-    if not np.all((x > 0) & (x < 1)):
+def _shift_share(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    share = _broadcast_shift(x, shape, name)
+    if not np.all((share > 0) & (share < 1)):
         raise ValueError(
-            f"`{name}` must lie strictly between 0 and 1; values range from {x.min():.4g} to "
-            f"{x.max():.4g}"
+            f"`{name}` must lie strictly between 0 and 1; values range from {share.min():.4g} to "
+            f"{share.max():.4g}"
         )
+    return share
 
 
-def _on_simplex(atoms: np.ndarray, name: str) -> np.ndarray:
+def _on_simplex(atoms: np.ndarray) -> np.ndarray:
     """``atoms`` with rounding errors on the boundary removed; an error if they lie outside."""
     lowest = float(atoms.min(initial=0))
     if lowest < -1e-12:
         raise ValueError(
-            f"`{name}` leaves the probability simplex: a probability would become {lowest:.4g}. "
+            f"`z` leaves the probability simplex: a probability would become {lowest:.4g}. "
             "lw.axioms.largest_step(q, z) is the largest factor that stays inside"
         )
     return np.where(atoms < BOUNDARY_ROUNDING, 0.0, atoms)

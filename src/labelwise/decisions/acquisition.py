@@ -52,7 +52,6 @@ class Acquisition(Shown):
             ids=ids,
             known=self.instance_ids,
             where=self.index,
-            rank=True,
         )
 
     def _summary(self) -> Summary:

@@ -64,7 +64,6 @@ class Top(Shown):
             ids=ids,
             known=self.instance_ids,
             where=self.positions,
-            rank=True,
         )
 
     def _summary(self) -> Summary:

@@ -271,18 +271,19 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
     """
     if len(members) < 2:
         return
-    found = [i for i in range(len(members)) if _is_unrelated(members, i)]
-    for i in found:
-        correlation = _relation_of_predictions(
-            members.probs[i], members.mean_of_others(i)
-        ).correlation
+    found = False
+    for i in range(len(members)):
+        to_others = _relation_of_predictions(members.probs[i], members.mean_of_others(i))
+        if not _is_unrelated(members, i, to_others):
+            continue
+        found = True
         accuracy = ""
         if members.truth is not None:
             right = members.accuracy(members.truth)
             accuracy = f", accuracy {right[i]:.0%} instead of {np.median(np.delete(right, i)):.0%}"
         what = (
             f"has nothing in common with {members.others(i)} (correlation "
-            f"{correlation:.2f}{accuracy}): "
+            f"{to_others.correlation:.2f}{accuracy}): "
             "its rows may be in another order, or it may be of another task"
         )
         yield members.finding("unrelated", [i], what)
@@ -297,11 +298,10 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
             yield members.finding("unrelated", [0, 1], what)
 
 
-def _is_unrelated(members: Members, i: int) -> bool:
+def _is_unrelated(members: Members, i: int, to_others: Relation) -> bool:
     """Whether member ``i`` is like shuffled rows to the others, and the others or the truth tell
     that it should not be.
     """
-    to_others = _relation_of_predictions(members.probs[i], members.mean_of_others(i))
     if not to_others.is_like_shuffled():
         return False
     rest = members.without({members.numbers[i]})

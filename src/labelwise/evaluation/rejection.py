@@ -157,24 +157,6 @@ class RejectionCurve:
         )  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
-    @cached_property
-    def monotonicity(self) -> float:
-        """How consistently rejecting more improves the rest: 1 if it never gets worse, 0 if it
-        never improves, NaN if it is flat.
-
-        Σ up / (Σ up + Σ down), where up is the height of a point above the lowest point before it
-        and down its depth below the highest one (reversed for risk). Points are weighted by the
-        number of kept instances, the inverse of their variance, so the noisy end counts little. An
-        uninformative score gives values around ½. For the size of the improvement see
-        `normalized_area`.
-        """
-        value = self.value if self.higher_is_better else -self.value
-        weight = (self.n - self.n_rejected).astype(float)
-        up = weight @ (value - np.minimum.accumulate(value))
-        down = weight @ (np.maximum.accumulate(value) - value)
-        rounding = 1e-14 * weight @ np.abs(value)
-        return float(up / (up + down)) if up + down > rounding else math.nan
-
 
 def rejection_curve(
     score: Any,

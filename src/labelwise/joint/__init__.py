@@ -25,11 +25,10 @@ from ..distributions.ensemble import as_distribution
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
     average_over_members,
-    class_shares_in_closed_form,
-    joint_parts_in_closed_form,
+    class_shares,
+    joint_parts,
     reverse_in_closed_form,
 )
-from ._sampling import joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = [
@@ -79,11 +78,7 @@ def decompose(
     seed = as_seed(rng)
 
     def equations(q: Distribution[Any]) -> Computed:
-        if q.finite:
-            return Computed(_joint_parts_of_members(q.marginal(), loss))
-        return joint_parts_in_closed_form(q, loss, seed, n_samples) or joint_parts_from_draws(
-            q, loss, seed, n_samples
-        )
+        return joint_parts(q, loss, seed, n_samples)
 
     in_kernel: Loss | None = None
     if isinstance(loss, JointLog):
@@ -137,16 +132,13 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
     """
     log = JointLog(base)
     q, _ = _check_joint_input(q, log)
-    if q.finite:
-        law: Any = q.marginal()
-        return law.average(log.shares(law.t, law.mean[0], law.deviation))
-    closed = class_shares_in_closed_form(q)
-    if closed is None:
+    shares = class_shares(q, log)
+    if shares is None:
         raise InputError(
             f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
-    return closed * log.unit
+    return shares
 
 
 def reverse_mutual_information(
@@ -207,13 +199,3 @@ def _check_joint_input(
             "to be uncertain about; use lw.decompose(q).sum()"
         )
     return q, as_joint_loss(loss, q.n_classes)
-
-
-def _joint_parts_of_members(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
-    """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
-    m, mean_of = law.mean[0], partial(average_over_members, law)
-    return (
-        loss.entropy_from(*law.mean),
-        mean_of(loss.entropy(law.t)),
-        loss.epistemic(mean_of, law.t, m, law.deviation),
-    )

@@ -16,33 +16,36 @@ from ._sampling import gain_of_maximum, joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared
 
 
-def joint_parts_in_closed_form(
-    q: Distribution[Any], loss: JointLoss, seed: int, samples: int
-) -> Computed | None:
-    """Total, aleatoric and epistemic uncertainty in (partly) closed form, or ``None``."""
+def joint_parts(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed:
+    """Total, aleatoric and epistemic uncertainty: in closed form as far as there is one, else from
+    draws.
+    """
+    if q.finite:
+        return Computed(_joint_parts_of_members(q.marginal(), loss))
     if isinstance(q, Dirichlet):
         parts = _joint_parts_of_dirichlet(q, loss)
-        return None if parts is None else Computed((loss.entropy_from(*q.marginal().mean), *parts))
+        if parts is not None:
+            return Computed((loss.entropy_from(*q.marginal().mean), *parts))
     if not isinstance(q, DirichletMixture):
-        return None
-    own = q.components
-    within = joint_parts_in_closed_form(own, loss, seed, samples) or joint_parts_from_draws(
-        own, loss, seed, samples
-    )
+        return joint_parts_from_draws(q, loss, seed, samples)
+    within = joint_parts(q.components, loss, seed, samples)
     means = q.marginal().means
-
     mean_of = partial(average_over_members, means)
-    m = means.mean[0]
-    total, between = (
-        loss.entropy_from(*means.mean),
-        loss.epistemic(mean_of, means.t, m, means.deviation),
-    )
-    error = (
-        None
-        if within.error is None
-        else (0 * total, mean_of(within.error[1]), mean_of(within.error[2]))
-    )
+    total, _, between = _joint_parts_of_members(means, loss)
+    error = None
+    if within.error is not None:
+        error = (0 * total, mean_of(within.error[1]), mean_of(within.error[2]))
     return Computed((total, mean_of(within.parts[1]), mean_of(within.parts[2]) + between), error)
+
+
+def _joint_parts_of_members(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
+    """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
+    mean_of = partial(average_over_members, law)
+    return (
+        loss.entropy_from(*law.mean),
+        mean_of(loss.entropy(law.t)),
+        loss.epistemic(mean_of, law.t, law.mean[0], law.deviation),
+    )
 
 
 def average_over_members(law: Atoms, x: Array) -> Array:
@@ -52,38 +55,37 @@ def average_over_members(law: Atoms, x: Array) -> Array:
     return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
-def class_shares_in_closed_form(q: Distribution[Any]) -> Array | None:
-    """Each class's contribution to the mutual information in nats."""
+def class_shares(q: Distribution[Any], log: JointLog) -> Array | None:
+    """Each class's contribution to the mutual information, or ``None`` without a closed form."""
+    if q.finite:
+        return _class_shares_of_members(q.marginal(), log)
     if isinstance(q, Dirichlet):
-        return _dirichlet_shares(q.alpha)
+        return _dirichlet_shares(q.alpha) * log.unit
     if isinstance(q, DirichletMixture):
         means = q.marginal().means
-        log = JointLog()
-        between = Atoms(means.t, q.weights)
-        return (
-            means.average(_dirichlet_shares(q.alpha))
-            + between.average(log.shares(between.t, between.mean[0], between.deviation)) / log.unit
-        )
+        within = means.average(_dirichlet_shares(q.alpha)) * log.unit
+        return within + _class_shares_of_members(Atoms(means.t, q.weights), log)
     return None
+
+
+def _class_shares_of_members(law: Any, log: JointLog) -> Array:
+    return law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
 def reverse_in_closed_form(q: Distribution[Any], loss: JointLoss) -> Array | None:
     """E D(θ̄‖Θ)."""
     if not isinstance(q, Dirichlet):
         return None
-    if isinstance(loss, JointSquared):
+    if isinstance(loss, JointSquared):  # which is symmetric
         parts = _joint_parts_of_dirichlet(q, loss)
-        return None if parts is None else parts[1]
-    if isinstance(
-        loss, JointLog
-    ):  # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
-        a, b = beta_parameters(q.alpha, None, None)
-        s = (a + b)[..., 0]
-        gap = namespace(a).sum((1 - a * digamma_minus_log(a)), axis=-1) / s - (
-            1 / s - digamma_minus_log(s)
-        )
-        return not_negative(gap) * loss.unit
-    return None
+        return parts and parts[1]
+    if not isinstance(loss, JointLog):
+        return None
+    # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
+    a, b = beta_parameters(q.alpha, None, None)
+    s = (a + b)[..., 0]
+    of_classes = namespace(a).sum(1 - a * digamma_minus_log(a), axis=-1) / s
+    return not_negative(of_classes - (1 / s - digamma_minus_log(s))) * loss.unit
 
 
 def _joint_parts_of_dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:

@@ -113,15 +113,14 @@ def gain_of_maximum(alpha: Array) -> Array:
     from scipy.special import gammaincc
 
     a = to_numpy(alpha).astype(float)
-    top = a.max(axis=-1) if a.size else a.sum(axis=-1)
+    top = a.max(axis=-1, initial=0)
     low = np.maximum(top - 14 * np.sqrt(top) - 10, 0.0)
     length = top + 14 * np.sqrt(top) + 60 - low
     x, w = np.polynomial.legendre.leggauss(256)
     v, w = (x + 1) / 2, w / 2
     total = low.copy()
-    for node, weight in zip(
-        v, w, strict=True
-    ):  # x = low + length · v⁸: the density for small α is concentrated at 0
+    # x = low + length · v⁸: the density for small α is concentrated at 0
+    for node, weight in zip(v, w, strict=True):
         above = gammaincc(a, (low + length * node**8)[..., None])
         with np.errstate(divide="ignore"):  # ln 0
             total += weight * 8 * node**7 * length * -np.expm1(np.sum(np.log1p(-above), axis=-1))

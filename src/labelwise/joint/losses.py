@@ -29,11 +29,11 @@ from ..losses.base import not_negative
 
 
 class JointLoss:
-    """Base class of joint losses."""
+    """Base class of joint losses, which have at least one of `entropy` and `entropy_from`."""
 
     def entropy(self, p: Array) -> Array:
         """Generalized entropy G(p) of the outcome, shape (...,)."""
-        raise NotImplementedError
+        return self.entropy_from(p, 1 - p)
 
     def entropy_from(self, p: Array, c: Array) -> Array:
         """G(p), given the complements ``c`` = 1 − p, which are accurate where a probability is near
@@ -79,11 +79,8 @@ class JointLog(JointLoss):
         xp = namespace(p)
         likely = c < 0.5
         near_one = -p * log_complement(xp.where(likely, c, 0 * c))
-        return (
-            xp.sum(xp.where(likely, near_one, -x_log_x(xp.where(likely, 0 * p, p))), axis=-1)
-            * self.unit
-            + 0.0
-        )
+        terms = xp.where(likely, near_one, -x_log_x(xp.where(likely, 0 * p, p)))
+        return xp.sum(terms, axis=-1) * self.unit + 0.0
 
     def shares(self, p: Array, m: Array, d: Array) -> Array:
         r""":math:`p_k \log(p_k/m_k) - d_k \ge 0` for each class; the d_k add up to 0 over classes
@@ -102,9 +99,6 @@ class JointLog(JointLoss):
 class JointSquared(JointLoss):
     r"""Brier score: :math:`G = \sum_k \theta_k (1 - \theta_k)`, :math:`D = \|p - m\|^2`."""
 
-    def entropy(self, p: Array) -> Array:
-        return self.entropy_from(p, 1 - p)
-
     def entropy_from(self, p: Array, c: Array) -> Array:
         return namespace(p).sum(p * c, axis=-1)
 
@@ -118,9 +112,6 @@ class JointSquared(JointLoss):
 @dataclass(frozen=True)
 class JointSpherical(JointLoss):
     r"""Spherical loss: :math:`G = 1 - \|\theta\|`, :math:`D = \|p\| - p \cdot m / \|m\|`."""
-
-    def entropy(self, p: Array) -> Array:
-        return self.entropy_from(p, 1 - p)
 
     def entropy_from(self, p: Array, c: Array) -> Array:
         xp = namespace(p)
@@ -165,12 +156,7 @@ class CostMatrix(JointLoss):
         if library_of_frame(self.costs) is not None:
             raise InputError("`costs` must be a matrix without names", fix="to_numpy")
         costs = np.asarray(self.costs)
-        if (
-            costs.dtype.kind not in "iuf"
-            or costs.ndim != 2
-            or costs.shape[0] < 2
-            or costs.shape[1] < 1
-        ):
+        if costs.dtype.kind not in "iuf" or costs.ndim != 2 or len(costs) < 2 or not costs.size:
             raise InputError(
                 "`costs` must be a matrix of numbers, a row for each true class and a column for "
                 f"each action; got shape {costs.shape} of {costs.dtype}"
@@ -191,8 +177,7 @@ class CostMatrix(JointLoss):
     @property
     def is_zero_one(self) -> bool:
         """Whether this is the error rate."""
-        k = self.table.shape[0]
-        return self.table.shape == (k, k) and bool(np.all(self.table == 1 - np.eye(k)))
+        return np.array_equal(self.table, 1 - np.eye(len(self.table)))
 
     def risks(self, p: Array) -> Array:
         """Expected cost of each action, (..., A)."""
@@ -201,19 +186,11 @@ class CostMatrix(JointLoss):
                 f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction "
                 f"has K = {p.shape[-1]} classes"
             )
-        if isinstance(
-            p, np.ndarray
-        ):  # class by class: NumPy is slow in sums over a short last axis
-            classes = np.ascontiguousarray(np.moveaxis(p, -1, 0))
-            risks = np.empty((*p.shape[:-1], self.table.shape[1]), p.dtype)
-            for j, column in enumerate(self.table.T.astype(p.dtype)):
-                risk = classes[0] * column[0]
-                for share, cost in zip(classes[1:], column[1:], strict=True):
-                    risk = risk + share * cost
-                risks[..., j] = risk
-            return risks
-        xp = namespace(p)
-        return xp.stack([xp.sum(p * like(column, p), axis=-1) for column in self.table.T], axis=-1)
+        risks = p[..., :1] * like(self.table[0], p)
+        # class by class: NumPy is slow in sums over a short last axis
+        for k, costs in enumerate(self.table[1:], start=1):
+            risks = risks + p[..., k : k + 1] * like(costs, p)
+        return risks
 
     def entropy(self, p: Array) -> Array:
         return namespace(p).min(self.risks(p), axis=-1)

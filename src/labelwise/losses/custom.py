@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan
 from typing import ClassVar
 
 import numpy as np
@@ -62,22 +63,18 @@ class CustomLoss(Loss):
         return f"CustomLoss({name.strip('<>')})"
 
     def phi(self, forecast: Array, y: int) -> Array:
-        return pick(y, *(self.function(forecast, outcome) for outcome in (1, 0)))
+        return pick(y, self.function(forecast, 1), self.function(forecast, 0))
 
     @cached_property
-    def _sure(self) -> tuple[float | None, float | None]:
-        """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right, where the
-        function gives them.
+    def _losses_when_right(self) -> dict[int, float]:
+        """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right; NaN or infinite
+        where the function does not give them.
         """
-        return self._loss_when_right(1), self._loss_when_right(0)
-
-    def _loss_when_right(self, y: int) -> float | None:
-        try:
-            with np.errstate(all="ignore"):
-                value = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
-        except (ArithmeticError, ValueError):
-            return None
-        return value if isfinite(value) else None
+        losses = {0: nan, 1: nan}
+        for y in losses:
+            with np.errstate(all="ignore"), suppress(ArithmeticError, ValueError):
+                losses[y] = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
+        return losses
 
     def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ
@@ -90,11 +87,11 @@ class CustomLoss(Loss):
         inside = xp.where(certain, like(1 - half_eps, t), forecast)
         inside = xp.where(forecast < tiny, like(tiny, t), inside)
         one, zero = self.function(inside, 1), self.function(inside, 0)
-        right_one, right_zero = self._sure
-        if right_one is not None:
-            one = xp.where(certain, like(right_one, t), one)
-        if right_zero is not None:
-            zero = xp.where(forecast <= 0, like(right_zero, t), zero)
+        when_right = self._losses_when_right
+        if isfinite(when_right[1]):
+            one = xp.where(certain, like(when_right[1], t), one)
+        if isfinite(when_right[0]):
+            zero = xp.where(forecast <= 0, like(when_right[0], t), zero)
         return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def maximum_entropy(loss: Loss) -> float:
     """max G."""
-    return float(loss.entropy(_falls_to_zero(lambda t: _slope(loss, t), 1))[0])
+    return maximum_of_nested(loss, np.ones(1))
 
 
 def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> float:
@@ -66,11 +66,16 @@ def maximum_of_nested(loss: Loss, weights: np.ndarray) -> float:
     n = weights.size
 
     def best(members: list[int]) -> float:
+        """Where the sum over the members is largest if they all are at the same place."""
+
         def slope(t: np.ndarray) -> np.ndarray:
             slopes = weights * _slope(loss, t + np.zeros(n))
             return np.asarray(slopes[members].sum(keepdims=True))
 
-        return float(_falls_to_zero(slope, 1)[0])
+        low, high = np.zeros(1), np.ones(1)
+        for _ in range(53):
+            low, high = _halve(slope, low, high)
+        return float((low + high)[0] / 2)
 
     blocks: list[tuple[list[int], float]] = []
     for j in range(n):
@@ -87,17 +92,10 @@ def _slope(loss: Loss, t: np.ndarray) -> np.ndarray:
     return np.asarray(loss.phi(t, 1) - loss.phi(t, 0))
 
 
-def _falls_to_zero(slope: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
-    """Where each of ``n`` falling functions on [0, 1] passes 0."""
-    low, high = np.zeros(n), np.ones(n)
-    for _ in range(53):
-        low, high = _halve(slope, low, high)
-    return (low + high) / 2
-
-
 def _halve(
     slope: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Narrower bounds on where each falling function passes 0."""
     middle = (low + high) / 2
     up = slope(middle) > 0
     return np.where(up, middle, low), np.where(up, high, middle)

@@ -42,14 +42,16 @@ def each_model(
     return lambda batch: [predict(model, batch) for model in models]
 
 
-def align_columns_to_classes(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
-    """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a
-    class that a member has never seen.
+def predict_all_classes(model: Any, X: Any, all_classes: np.ndarray) -> np.ndarray:
+    """What a classifier predicts, with a column for each of ``all_classes`` (sorted): 0 for a class
+    that it has never seen.
     """
-    if np.array_equal(classes, all_classes):
+    probs = np.asarray(model.predict_proba(X))
+    if np.array_equal(model.classes_, all_classes):
         return probs
-    full = np.zeros((*probs.shape[:-1], len(all_classes)), dtype=probs.dtype)
-    full[..., np.searchsorted(all_classes, np.asarray(classes))] = probs
+    classes = np.asarray(model.classes_, all_classes.dtype)
+    full = np.zeros((len(probs), len(all_classes)), probs.dtype)
+    full[:, np.searchsorted(all_classes, classes)] = probs
     return full
 
 
@@ -85,12 +87,10 @@ def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, l
         )
     in_order = numbers is None or np.array_equal(numbers, np.arange(len(known)))
     if len(names) == len(known) and not in_order:
-        pairs = list(map("{} = {}".format, known[:5], names))
+        pairs = ", ".join(map("{} = {}".format, known[:5], names))
         if len(known) > 5:
-            pairs.append("…")
-        warnings.warn(
-            f"The models' classes are named in ascending order: {', '.join(pairs)}", stacklevel=3
-        )
+            pairs += ", …"
+        warnings.warn(f"The models' classes are named in ascending order: {pairs}", stacklevel=3)
     return names, None
 
 
@@ -98,20 +98,18 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
     """Refuse models whose classes are numbers and text, the same words written differently, or that
     have no class in common.
     """
-    numbers: dict[int, Any] = {}  # the first class of each model, by kind
-    texts: dict[int, Any] = {}
-    sets: list[set[str]] = []
+    first_of_kind: dict[bool, tuple[int, Any]] = {}  # a model and its first class
     for i, names in enumerate(classes):
-        sets.append(set(map(str, names)))
-        kind = texts if any(isinstance(name, str) for name in names) else numbers
-        kind[i] = np.asarray(names).tolist()[0]
-    if numbers and texts:
-        i, j = next(iter(numbers)), next(iter(texts))
+        is_text = any(isinstance(name, str) for name in names)
+        first_of_kind.setdefault(is_text, (i, np.asarray(names).tolist()[0]))
+    if len(first_of_kind) == 2:
+        (i, number), (j, text) = first_of_kind[False], first_of_kind[True]
         raise InputError(
-            f"the models must name their classes alike; model {i} has the number {numbers[i]!r}, "
-            f"model {j} the text {texts[j]!r}",
+            f"the models must name their classes alike; model {i} has the number {number!r}, "
+            f"model {j} the text {text!r}",
             fix="same_classes",
         )
+    sets = [set(map(str, names)) for names in classes]
     spellings: dict[str, str] = {}
     for name in sorted(set().union(*sets)):
         other = spellings.setdefault(name.strip().casefold(), name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
 from .._arrays import ClassNames, to_numpy
 from .._engine.blocks import with_values
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import row_labels
 from .._validation.arguments import as_seed, check_choice, check_positive
 from .._validation.labels import plain_labels
@@ -25,11 +25,6 @@ from .onnx_models import onnx_adapter
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
-LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Adapter]], ...] = (
-    ("keras", "Model", keras_adapter),
-    ("onnxruntime", "InferenceSession", onnx_adapter),
-)
-"""Module and class of models, and what makes their adapter."""
 
 
 class _Options(TypedDict, total=False):
@@ -206,9 +201,10 @@ def _adapter_of(
     if n_samples is not None:
         kind = type(several[0]).__name__
         raise ValueError(f"`n_samples` is for dropout in torch modules; got {n_samples} for {kind}")
-    for module, name, make in LIBRARIES:
-        if all_are(module, name):
-            return make(several)
+    if all_are("keras", "Model"):
+        return keras_adapter(several)
+    if all_are("onnxruntime", "InferenceSession"):
+        return onnx_adapter(several)
     # an estimator without predict_proba is refused with the reason
     estimators = all_are("sklearn.base", "BaseEstimator")
     if estimators or all(hasattr(model, "predict_proba") for model in several):
@@ -382,9 +378,7 @@ def _check_models_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) 
 
 
 def _models_give(positions: np.ndarray) -> str:
-    numbers = ", ".join(map(str, positions[:5].tolist()))
+    numbers = listed(positions.tolist())
     if len(positions) == 1:
         return f"model {numbers} gives"
-    if len(positions) > 5:
-        numbers += ", …"
     return f"models {numbers} give"

@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from ..distributions import Ensemble
-from ._adapter import align_columns_to_classes
+from ._adapter import predict_all_classes
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,10 +157,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = self._check_input(X, reset=False)
-        members = []
-        for member in self.estimators_:
-            probs = np.asarray(member.predict_proba(X))
-            members.append(align_columns_to_classes(probs, member.classes_, self.classes_))
+        members = [predict_all_classes(member, X, self.classes_) for member in self.estimators_]
         names = tuple(map(str, self.classes_))
         return Ensemble(np.stack(members), member_axis=0, class_names=names)
 

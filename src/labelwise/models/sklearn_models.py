@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._adapter import Adapter, align_columns_to_classes, check_common_classes, each_model
+from ._adapter import Adapter, check_common_classes, each_model, predict_all_classes
 from ._batches import Batch
 from .sklearn import LabelwiseClassifier
 
@@ -53,9 +53,7 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
     classes = np.unique(np.concatenate(known))
 
     def predict(model: Any, batch: Batch) -> np.ndarray:
-        return align_columns_to_classes(
-            np.asarray(model.predict_proba(batch.only)), model.classes_, classes
-        )
+        return predict_all_classes(model, batch.only, classes)
 
     return Adapter(each_model(models, predict), "probabilities", tuple(map(str, classes)))
 
@@ -114,12 +112,8 @@ def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[n
         X = transformer.transform(X)
     if isinstance(model, LabelwiseClassifier):
         return list(model.predict_distribution(X).probs)
-    if isinstance(model, CalibratedClassifierCV):
-        members = []
-        for member in model.calibrated_classifiers_:
-            probs = np.asarray(member.predict_proba(X))
-            members.append(align_columns_to_classes(probs, member.classes, model.classes_))
-        return members
+    if isinstance(model, CalibratedClassifierCV):  # which gives all members all its classes
+        return [member.predict_proba(X) for member in model.calibrated_classifiers_]
     features: Any = [None] * len(model.estimators_)
     if isinstance(model, BaggingClassifier):
         features = model.estimators_features_
@@ -139,24 +133,15 @@ def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[n
     tasks = []
     for member, columns in zip(model.estimators_, features, strict=True):
         seen = X if columns is None else X[:, columns]
-        tasks.append(delayed(_predict_member)(member, seen, positions))
+        tasks.append(delayed(predict_all_classes)(member, seen, positions))
     return list(Parallel(n_jobs=model.n_jobs, require="sharedmem")(tasks))
-
-
-def _predict_member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    return align_columns_to_classes(
-        np.asarray(member.predict_proba(X)), np.asarray(member.classes_, dtype=np.intp), classes
-    )
 
 
 def _weights_of_voters(model: Any) -> list[float] | None:
     if not isinstance(model, VotingClassifier) or model.weights is None:
         return None
-    weights = []
-    for weight, (_, member) in zip(model.weights, model.estimators, strict=True):
-        if member != "drop":
-            weights.append(weight)
-    return weights
+    voters = zip(model.weights, model.estimators, strict=True)
+    return [weight for weight, (_, member) in voters if member != "drop"]
 
 
 def _without_predict_proba(model: Any) -> str:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -42,15 +43,22 @@ def torch_adapter(
 
     @contextmanager
     def running() -> Iterator[None]:
-        with ExitStack() as stack:
+        """Evaluation mode without gradients, dropout as it is wanted; afterwards every module is in
+        the mode it was in, and torch's global generators go on as before.
+        """
+        modes = {module: module.training for model in models for module in model.modules()}
+        try:
             for model in models:
-                stack.enter_context(_module_evaluating(model))
-            stack.enter_context(_seeded_torch(seed))
+                model.eval()
             if n_samples is not None:
-                for of_model in layers:
-                    for layer in of_model:
-                        layer.training = True
-            yield
+                for layer in chain.from_iterable(layers):
+                    layer.training = True
+            with torch.no_grad(), torch.random.fork_rng(range(torch.cuda.device_count())):
+                torch.manual_seed(seed)
+                yield
+        finally:
+            for module, mode in modes.items():
+                module.training = mode
 
     members = [model for model in models for _ in range(n_samples or 1)]
     names, multilabel = zip(*map(_huggingface_config, models), strict=True)
@@ -62,27 +70,6 @@ def torch_adapter(
         running=running,
         multilabel=any(multilabel),
     )
-
-
-@contextmanager
-def _module_evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every module is in the mode it was in."""
-    modes = {module: module.training for module in model.modules()}
-    try:
-        model.eval()
-        with torch.no_grad():
-            yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
-
-
-@contextmanager
-def _seeded_torch(seed: int) -> Iterator[None]:
-    """Torch's global generators start from ``seed`` inside and go on as before afterwards."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
-        yield
 
 
 def _scores_of_module(model: nn.Module, batch: Batch) -> torch.Tensor:
@@ -102,7 +89,7 @@ def _scores_of_module(model: nn.Module, batch: Batch) -> torch.Tensor:
             f"{type(output).__name__}. "
             "Wrap them in a module whose forward returns the logits"
         )
-    if scores.dtype in (torch.float16, torch.bfloat16):
+    if scores.dtype == torch.bfloat16:  # which NumPy does not have
         return scores.float()
     return scores
 

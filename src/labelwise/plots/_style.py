@@ -19,7 +19,6 @@ ALEATORIC = "#D55E00"
 EPISTEMIC = "#0072B2"
 TOTAL = "#444444"
 TRUTH = "#00785A"
-PREDICT, ACT, ABSTAIN, ASK = "#5B6B7D", "#00785A", "#C7831A", "#8F4A8B"
 BARS: dict[str, dict[str, Any]] = {
     "epistemic": {"color": EPISTEMIC, "linewidth": 0},
     "aleatoric": {"color": ALEATORIC, "linewidth": 0, "hatch": "////", "edgecolor": "white"},
@@ -36,11 +35,11 @@ def pyplot() -> Any:
     return imported("matplotlib.pyplot", "Plotting needs matplotlib", "plots")
 
 
-def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6), **options: Any) -> Axes:
+def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
     """``ax``, or new axes in a new figure."""
     if ax is not None:
         return ax
-    new: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot(**options)
+    new: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot()
     tidy(new)
     return new
 
@@ -73,11 +72,9 @@ def stack_parts(ax: Axes, epistemic: np.ndarray, aleatoric: np.ndarray) -> None:
     ax.bar(place, aleatoric, 0.8, epistemic, label="aleatoric", **BARS["aleatoric"])
 
 
-def add_legend(ax: Axes, *, above: bool = False, **options: Any) -> None:
-    """A legend inside the axes, or in one row above them."""
-    if above:
-        options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4}
-    ax.legend(**{"frameon": False, "fontsize": 9, **options})
+def add_legend(ax: Axes, **options: Any) -> None:
+    """A small legend without a frame."""
+    ax.legend(frameon=False, fontsize=9, **options)
 
 
 def line_style(i: int, name: str = "") -> dict[str, Any]:

@@ -41,5 +41,5 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
         ax.errorbar(place, epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1)
     name_bars(ax, [tick_text(by.class_names[k], 18) for k in order])
     ax.set_ylabel(f"mean uncertainty\n{where}")
-    add_legend(ax, above=True)
+    add_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)  # above the axes
     return ax

@@ -8,17 +8,17 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..decisions.policy import Decisions
-from ._style import ABSTAIN, ACT, ASK, PREDICT, REFERENCE, add_legend, new_axes
+from ._style import REFERENCE, add_legend, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ACTIONS = {
-    "predict": (PREDICT, "o"),
-    "act": (ACT, "o"),
+    "predict": ("#5B6B7D", "o"),
+    "act": ("#00785A", "o"),
     "leave": ("#C9D0D8", "s"),
-    "abstain": (ABSTAIN, "^"),
-    "ask": (ASK, "D"),
+    "abstain": ("#C7831A", "^"),
+    "ask": ("#8F4A8B", "D"),
 }
 """Color and marker of each action."""
 

@@ -75,30 +75,26 @@ def plot_gallery(
     chosen = [int(i) for i in indices]
     if not chosen:
         raise ValueError("`indices` must name at least one instance to show")
-    columns = 2
-    rows = -(-len(chosen) // columns)
+    rows = -(-len(chosen) // 2)
     figure: Figure
     figure, axes = plt.subplots(
         rows,
-        2 * columns,
-        figsize=(4.6 * columns, 2.1 * rows),
+        4,
+        figsize=(9.2, 2.1 * rows),
         layout="constrained",
         squeeze=False,
-        width_ratios=[1, 2] * columns,
+        width_ratios=[1, 2, 1, 2],
     )
     for ax in axes.flat:
         ax.set_axis_off()
     pictures = to_numpy(images)
     if channels_first(pictures.shape):
         pictures = np.moveaxis(pictures, 1, -1)
-    if pictures.ndim == 4 and pictures.shape[-1] == 1:
-        pictures = pictures[..., 0]
-    for place, i in enumerate(chosen):
-        left, right = axes[place // columns, 2 * (place % columns) : 2 * (place % columns) + 2]
+    if titles is None:
+        titles = [f"#{i}" for i in chosen]
+    shown = zip(chosen, titles, strict=True)
+    for (left, right), (i, title) in zip(axes.reshape(-1, 2), shown, strict=False):
         left.imshow(pictures[i], cmap="gray", interpolation="nearest")  # colors stay as they are
-        title = f"#{i}"
-        if titles is not None:
-            title = titles[place]
         left.set_title(title, fontsize=9)
         right.set_axis_on()
         tidy(right)

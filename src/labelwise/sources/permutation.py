@@ -39,9 +39,7 @@ def permute_levels(
     between = np.maximum((within + 2 * across) / blocks, 0)
     df = (n - 1) * (blocks - 1)
     interaction = np.maximum(within - between, 0) / df
-    return _permutation_p_values(
-        _studentized_effect(between / (n - 1), n - 1, interaction, df), 1 / len(orders)
-    )
+    return _permutation_p_values(between / (n - 1), n - 1, interaction, df, 1 / len(orders))
 
 
 def _products_of_units(x: np.ndarray) -> np.ndarray:
@@ -81,10 +79,8 @@ def permute_members(
     # Levels with equally many members can change places.
     same = prod(factorial(x) for x in np.bincount(counts).tolist())
     groupings = _n_level_assignments(counts) // same
-    return _permutation_p_values(
-        _studentized_effect(between / (n - 1), n - 1, noise, m - n),
-        max(1 / groupings, 1 / len(assignments)),
-    )
+    smallest = max(1 / groupings, 1 / len(assignments))
+    return _permutation_p_values(between / (n - 1), n - 1, noise, m - n, smallest)
 
 
 def _n_level_assignments(counts: np.ndarray) -> int:
@@ -112,23 +108,20 @@ def _level_assignments(
     return np.stack([codes, *others])
 
 
-def _studentized_effect(main: np.ndarray, df: int, noise: np.ndarray, noise_df: int) -> np.ndarray:
-    """A main effect in standard errors, put into −1 to 1; for permutations and labels (P, K + 1).
+def _permutation_p_values(
+    main: np.ndarray, df: int, noise: np.ndarray, noise_df: int, smallest: float
+) -> PermutationTest:
+    """From the mean squares (P, K + 1) of all arrangements, the observed one first; labels are
+    adjusted by the largest statistic of all labels.
 
-    Its mean square is compared with that of the interaction (or of the members of a level), which
-    is what it is on average without an effect. The variances are those of normal effects, but for
-    a common scale.
+    The statistic is the main effect in standard errors, put into −1 to 1. Its mean square is
+    compared with that of the interaction (or of the members of a level), which is what it is on
+    average without an effect. The variances are those of normal effects, but for a common scale.
     """
     effect = main - noise
     scale = np.sqrt(noise**2 / df + noise**2 / noise_df + effect**2)
     # A label on which all members agree has no effect.
-    return np.asarray(np.where(scale > 0, effect / np.where(scale > 0, scale, 1), -1))
-
-
-def _permutation_p_values(statistic: np.ndarray, smallest: float) -> PermutationTest:
-    """From the statistic (P, K + 1) of all arrangements, the observed one first; labels are
-    adjusted by the largest of all labels.
-    """
+    statistic = np.where(scale > 0, effect / np.where(scale > 0, scale, 1), -1)
     reached = statistic[0] - 1e-9
     label_p = (statistic[:, :-1].max(axis=1)[:, None] >= reached[:-1]).mean(axis=0)
     return PermutationTest(float((statistic[:, -1] >= reached[-1]).mean()), label_p, smallest)

@@ -121,9 +121,6 @@ class Sources(Shown):
         """What was found, in words."""
         return " ".join(self._sentences())
 
-    def _sentences(self) -> list[str]:
-        return [*self._sentences_on_tests(), *self._sentences_on_assumptions()]
-
     def _sentences_on_tests(self) -> Iterator[str]:
         if np.isnan(self.p_values).all():
             yield (
@@ -151,7 +148,8 @@ class Sources(Shown):
         if blind:
             yield f"Too few levels or permutations to show an effect of {' or '.join(blind)}."
 
-    def _sentences_on_assumptions(self) -> Iterator[str]:
+    def _sentences(self) -> Iterator[str]:
+        yield from self._sentences_on_tests()
         fewest, most = self.cell_sizes
         by_cells = len(self.factors) > 1  # the members of one factor are permuted themselves
         if by_cells and fewest < most:
