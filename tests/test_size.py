@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = 195_000
+LIBRARY = 175_000
 FOLDER = 25_000
 
 

@@ -156,3 +156,23 @@ def smallest(x: Array) -> tuple[float, float]:
     """
     info = namespace(x).finfo(x.dtype)
     return float(info.smallest_normal), float(info.eps) / 2
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e^−x) without overflow, with the right derivative at 0, where |x| has none."""
+    xp = namespace(x)
+    below = xp.exp(xp.where(x < 0, x, 0.0))
+    above = xp.exp(-xp.where(x < 0, 0.0, x))
+    return xp.where(x < 0, below / (1 + below), 1 / (1 + above))
+
+
+def softmax(z: Array) -> Array:
+    """Probabilities from logits on the last axis; an array of NumPy is overwritten by them."""
+    if isinstance(z, np.ndarray):
+        z -= np.max(z, axis=-1, keepdims=True)
+        odds = np.exp(z, out=z)
+        odds /= np.sum(odds, axis=-1, keepdims=True)
+        return odds
+    xp = namespace(z)
+    odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
+    return odds / xp.sum(odds, axis=-1, keepdims=True)

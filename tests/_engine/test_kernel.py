@@ -582,15 +582,30 @@ print("done")
 """  # noqa: E501
 
 
-@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("gcc"), reason="needs gcc")
-def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
-    """x86 reads such numbers all the same, so the kernel is compiled to stop at them."""
-    built = tmp_path / "_kernel.so"
-    sources = [ENGINE / "module.c", ENGINE / "kernel.c"]
-    checks = ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
+@pytest.fixture(scope="module")
+def kernel_object(tmp_path_factory) -> Path:
+    """kernel.c, compiled with nothing but the C library, to stop at numbers out of alignment, which
+    x86 would read all the same.
+    """
+    if sys.platform == "win32" or not shutil.which("gcc"):
+        pytest.skip("needs gcc")
+    built = tmp_path_factory.mktemp("kernel") / "kernel.o"
+    options = ["-O0", "-std=c11", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    options += ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
+    options.append("-DLW_ONE_LEVEL")  # the same source for every level of instructions
+    subprocess.run(
+        ["gcc", *options, "-c", ENGINE / "kernel.c", "-o", built],
+        check=True,
+        env={"PATH": os.environ["PATH"]},  # no CPATH by which Python.h might be found
+    )
+    return built
+
+
+def test_nothing_is_read_out_of_alignment(kernel_object: Path) -> None:
+    built = kernel_object.with_name("_kernel.so")
     include = ["-I" + sysconfig.get_path("include"), "-DPy_LIMITED_API=0x030B0000"]
-    include.append("-DLW_ONE_LEVEL")  # the same source for every level of instructions
-    options = ["-O0", "-std=c11", "-shared", "-fPIC", "-pthread", *checks, *include]
+    options = ["-O0", "-std=c11", "-shared", "-fPIC", "-pthread", *include]
+    sources = [ENGINE / "module.c", kernel_object]
     subprocess.run(["gcc", *options, *sources, "-lm", "-o", built], check=True)
     code = [sys.executable, "-c", UNALIGNED, str(built)]
     done = subprocess.run(
@@ -599,16 +614,12 @@ def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="needs a compiler")
-def test_a_c_program_uses_the_kernel_without_python(tmp_path: Path) -> None:
-    """kernel.c is compiled with nothing but the C library, and gives the same numbers."""
-    program = tmp_path / "program"
-    sources = [Path(__file__).parent / "kernel_program.c", ENGINE / "kernel.c"]
-    options = ["-O0", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", "-DLW_ONE_LEVEL"]
+def test_a_c_program_uses_the_kernel_without_python(kernel_object: Path) -> None:
+    program = kernel_object.with_name("program")
+    sources = [Path(__file__).parent / "kernel_program.c", kernel_object]
     subprocess.run(
-        ["cc", *options, f"-I{ENGINE}", *sources, "-lm", "-o", program],
+        ["gcc", "-std=c11", "-Werror", "-pthread", f"-I{ENGINE}", *sources, "-lm", "-o", program],
         check=True,
-        env={"PATH": os.environ["PATH"]},  # no CPATH by which Python.h might be found
     )
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     ensemble_line, dirichlet_line, invalid = done.stdout.splitlines()

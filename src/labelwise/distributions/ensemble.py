@@ -15,6 +15,7 @@ from .._arrays import (
     at_most_one,
     index_like,
     namespace,
+    softmax,
     to_numpy,
     values_known,
     widen,
@@ -40,7 +41,6 @@ from .base import (
     weights_at,
 )
 from .marginals import Atoms
-from .marginals.logit_normal import softmax
 from .named_predictions import read_names
 
 
@@ -270,14 +270,14 @@ def as_distribution(q: Any) -> Distribution[Any]:
 def softmax_of(logits: Array) -> Array:
     """The probabilities that ``logits`` (M, ..., K) stand for; of a Dask array in tasks."""
     if not is_dask_array(logits):
-        return _softmax(logits)
+        return _checked_softmax(logits)
     kind = widen(logits[:0, ...]).dtype
     return in_one_chunk(logits, [-1], "logits", stacklevel=5).map_blocks(
-        _softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
+        _checked_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
     )
 
 
-def _softmax(logits: Array) -> Array:
+def _checked_softmax(logits: Array) -> Array:
     """The probabilities that ``logits`` (M, ..., K) stand for, after these have been checked."""
     if 0 in logits.shape:
         return widen(logits)

@@ -17,6 +17,7 @@ from .._arrays import (
     like,
     namespace,
     smallest,
+    softmax,
     values_known,
     without_gradient,
 )
@@ -29,7 +30,7 @@ from .._validation.labels import check_names
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
-from .marginals.logit_normal import gaussian_logits, softmax
+from .marginals.logit_normal import gaussian_logits
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

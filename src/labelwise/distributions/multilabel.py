@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .._arrays import Array, namespace, values_known, widen
+from .._arrays import Array, namespace, sigmoid, values_known, widen
 from .._errors import InputError
 from .._validation.arrays import check_finite
 from ..events import Events
 from .base import ArrayT
 from .ensemble import Members
 from .marginals import Atoms
-from .marginals._quadrature import sigmoid
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -27,7 +27,7 @@ Extra = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Blocks:
+class ResultBlocks:
     """Results of ``n`` rows in a folder, so many ``rows`` to a file: the columns one after another,
     as plain numbers.
 
@@ -114,7 +114,7 @@ def check_target(target: Path) -> None:
         )
 
 
-def pack_results(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]:
+def pack_results(target: Path, blocks: ResultBlocks, extra: Extra) -> dict[str, float]:
     """Write all blocks, with ``class_names`` and maybe ``ids``, to what replaces ``target``; the
     means of the columns that are sums over labels.
     """
@@ -132,7 +132,7 @@ def pack_results(target: Path, blocks: Blocks, extra: Extra) -> dict[str, float]
     return means
 
 
-def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
+def _write_npz(file: IO[bytes], blocks: ResultBlocks, extra: Extra) -> None:
     def npz_entry(name: str) -> IO[bytes]:
         # its date is always the same: equal results, equal bytes
         return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
@@ -154,7 +154,7 @@ def _write_npz(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
                 np.lib.format.write_array(out, values, allow_pickle=False)
 
 
-def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
+def _write_zarr(folder: Path, blocks: ResultBlocks, extra: Extra) -> None:
     """A chunk for each block. With the names of the axes, and the classes as `label`,
     xarray.open_zarr gives what `to_xarray` gives.
     """
@@ -187,7 +187,7 @@ def _write_zarr(folder: Path, blocks: Blocks, extra: Extra) -> None:
             array[:] = values
 
 
-def _table_of_block(blocks: Blocks, extra: Extra, i: int) -> dict[str, np.ndarray]:
+def _table_of_block(blocks: ResultBlocks, extra: Extra, i: int) -> dict[str, np.ndarray]:
     """Block ``i`` as columns, one for each class: ``log_total.melanoma``."""
     table = {}
     if "ids" in extra:
@@ -202,7 +202,7 @@ def _table_of_block(blocks: Blocks, extra: Extra, i: int) -> dict[str, np.ndarra
     return table
 
 
-def _write_parquet(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
+def _write_parquet(file: IO[bytes], blocks: ResultBlocks, extra: Extra) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -214,7 +214,7 @@ def _write_parquet(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
             writer.write_table(pa.table(_table_of_block(blocks, extra, i)))
 
 
-def _write_csv(file: IO[bytes], blocks: Blocks, extra: Extra) -> None:
+def _write_csv(file: IO[bytes], blocks: ResultBlocks, extra: Extra) -> None:
     # half of a surrogate pair has no place in a file
     text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
     writer = csv.writer(text)

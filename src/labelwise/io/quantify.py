@@ -30,7 +30,7 @@ from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
 from .overwriting import refuse_overwriting
-from .packing import Blocks, check_target, pack_results
+from .packing import ResultBlocks, check_target, pack_results
 from .predictions import Predictions
 
 CONNECT_SECONDS = 6
@@ -202,7 +202,7 @@ def _plan_blocks(
     labelwise: bool,
     budget: int,
     settings: tuple[Any, ...],
-) -> Blocks:
+) -> ResultBlocks:
     """Which results predictions of a ``shape`` and type ``given`` will have, how many cases fit
     into the budget at a time, and the folder of blocks, named by all that the results depend on.
     """
@@ -229,7 +229,7 @@ def _plan_blocks(
     known = repr((settings, identities, columns, sizes))
     fingerprint = hashlib.sha256(known.encode()).hexdigest()[:FINGERPRINT_LENGTH]
     folder = place.with_name(f"{place.name}.{fingerprint}.partial")
-    return Blocks(folder, columns, sizes, dtype, rows)
+    return ResultBlocks(folder, columns, sizes, dtype, rows)
 
 
 def _input_files(paths: Iterable[Path]) -> list[Path]:
@@ -260,7 +260,11 @@ def _fingerprint_of_files(files: Sequence[Path]) -> str:
 
 
 def _compute_block(
-    opened: Callable[[], Predictions], losses: dict[str, Loss], blocks: Blocks, unit: int, i: int
+    opened: Callable[[], Predictions],
+    losses: dict[str, Loss],
+    blocks: ResultBlocks,
+    unit: int,
+    i: int,
 ) -> None:
     """Compute and write block ``i``, whose cases have ``unit`` instances each."""
     predictions, rows = opened(), blocks.span(i)

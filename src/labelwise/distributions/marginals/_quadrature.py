@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._arrays import Array, like, namespace
+from ..._arrays import Array, like, namespace, sigmoid
 
 NODES = 96
 """Nodes per piece. Measured: errors below 1e-11 TU for Beta laws with parameters from 1e-3 to 1e6
@@ -57,14 +57,6 @@ def kink_log_odds(t: Array | None, x: Array) -> list[Array]:
     xp = namespace(x)
     t, edge = like(t, x) + 0 * x, like(1e-30, x)
     return [xp.log(xp.maximum(t, edge)) - xp.log(xp.maximum(1 - t, edge))]
-
-
-def sigmoid(x: Array) -> Array:
-    """1 / (1 + e^−x) without overflow, with the right derivative at 0, where |x| has none."""
-    xp = namespace(x)
-    below = xp.exp(xp.where(x < 0, x, 0.0))
-    above = xp.exp(-xp.where(x < 0, 0.0, x))
-    return xp.where(x < 0, below / (1 + below), 1 / (1 + above))
 
 
 def sigmoid_step(x: Array, step: Array) -> Array:

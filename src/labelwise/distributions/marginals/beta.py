@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._arrays import Array, namespace, sum_first
+from ..._arrays import Array, namespace, sigmoid, sum_first
 from ...losses import Expectation, Loss
 from ._quadrature import (
     NODES,
     in_instance_blocks,
     kink_log_odds,
     logit_nodes,
-    sigmoid,
     sigmoid_step,
 )
 from .atoms import Atoms

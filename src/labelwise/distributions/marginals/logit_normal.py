@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from array_api_compat import device
 
-from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
+from ..._arrays import Array, index_like, like, namespace, sigmoid, smallest, softmax, sum_first
 from ..._engine.ensembles import split_atoms
 from ...events import Events, event_sums
 from ...losses import Expectation, Loss
@@ -20,7 +20,6 @@ from ._quadrature import (
     in_instance_blocks,
     kink_log_odds,
     logit_nodes,
-    sigmoid,
     sigmoid_step,
 )
 from .atoms import Atoms
@@ -228,18 +227,6 @@ def gaussian_logits(normals: Array, loc: Array, factor: Array) -> Array:
     if factor.ndim == loc.ndim:  # standard deviations
         return loc + factor * normals
     return loc + namespace(loc).sum(factor * normals[..., None, :], axis=-1)
-
-
-def softmax(z: Array) -> Array:
-    """Probabilities from logits on the last axis; an array of NumPy is overwritten by them."""
-    if isinstance(z, np.ndarray):
-        z -= np.max(z, axis=-1, keepdims=True)
-        odds = np.exp(z, out=z)
-        odds /= np.sum(odds, axis=-1, keepdims=True)
-        return odds
-    xp = namespace(z)
-    odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
-    return odds / xp.sum(odds, axis=-1, keepdims=True)
 
 
 @lru_cache(maxsize=8)
