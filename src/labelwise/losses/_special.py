@@ -86,11 +86,10 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     is.
 
     With :math:`s = d/(p+m)`, :math:`\ln(p/m) = 2\,\mathrm{artanh}(s)`, so for nearby ``p`` and
-    ``m`` it is
-    :math:`d s [1 + s (1+s) b(s^2)]`, :math:`b(z) = 1/3 + z/5 + z^2/7 + \dots`: no logarithm and no cancellation. ``upper``
-    says that ``p`` is a complement 1 − t: the number next to 0 that it can reach is eps/2, and so
-    is its gradient's.
-    """  # noqa: E501
+    ``m`` it is :math:`d s [1 + s (1+s) b(s^2)]`, :math:`b(z) = 1/3 + z/5 + z^2/7 + \dots`: no
+    logarithm and no cancellation. ``upper`` says that ``p`` is a complement 1 − t: the number next
+    to 0 that it can reach is eps/2, and so is its gradient's.
+    """
     xp = namespace(p)
     tiny, half_eps = smallest(p)
     if is_numpy_array(p):

@@ -94,8 +94,9 @@ class LogLoss(Loss):
 class SquaredLoss(Loss):
     r"""Squared (Brier) loss: the variance of the binary outcome, Eqs. (20)–(22).
 
-    .. math:: \varphi(\hat\theta, y) = (\hat\theta - y)^2, \qquad G(t) = t(1-t), \qquad D(t\Vert m) = (t-m)^2
-    """  # noqa: E501
+    .. math:: \varphi(\hat\theta, y) = (\hat\theta - y)^2, \qquad G(t) = t(1-t), \qquad
+              D(t\Vert m) = (t-m)^2
+    """
 
     name: ClassVar[str] = "squared"
 
@@ -134,9 +135,10 @@ class SquaredLoss(Loss):
 class SphericalLoss(Loss):
     r"""Spherical loss, with :math:`\|t\| = \sqrt{t^2 + (1-t)^2}`.
 
-    .. math:: \varphi(\hat\theta, y) = 1 - \frac{\hat\theta_y}{\|\hat\theta\|}, \qquad G(t) = 1 - \|t\|, \qquad
+    .. math:: \varphi(\hat\theta, y) = 1 - \frac{\hat\theta_y}{\|\hat\theta\|}, \qquad
+              G(t) = 1 - \|t\|, \qquad
               D(t \Vert m) = \frac{(t-m)^2}{\|m\| \, (\|t\| \|m\| + tm + (1-t)(1-m))}
-    """  # noqa: E501
+    """
 
     name: ClassVar[str] = "spherical"
 

@@ -27,7 +27,8 @@ class CostLoss(Loss):
     With false-positive cost a and false-negative cost b, acting costs a(1−t) on average and not
     acting b·t:
 
-    .. math:: G(t) = \min(b t,\ a (1-t)), \qquad \mathrm{EU} = \min(\mathbb{E} R^+, \mathbb{E} R^-), \quad R = b\Theta - a(1-\Theta)
+    .. math:: G(t) = \min(b t,\ a (1-t)), \qquad
+              \mathrm{EU} = \min(\mathbb{E} R^+, \mathbb{E} R^-), \quad R = b\Theta - a(1-\Theta)
 
     Proper, not strictly: EU is 0 whenever everything plausible leads to the same decision. Costs
     are numbers, or mappings from class (or event) names to numbers, where classes that are not
@@ -36,7 +37,7 @@ class CostLoss(Loss):
     >>> loss = CostLoss(false_positive=1, false_negative=9)   # missing it is nine times worse
     >>> float(loss.entropy(0.3)), float(loss.entropy(0.05))   # act, don't act
     (0.7, 0.45)
-    """  # noqa: E501
+    """
 
     false_positive: float | Mapping[str, float]
     false_negative: float | Mapping[str, float]

@@ -44,7 +44,8 @@ def decompose_all(q: Distribution, events: Events | None) -> dict[LossName, Unce
 def added(u: Uncertainty) -> Components:
     """One number per instance: the sum over labels, or the mean over overlapping events."""
     if u.structure in ("overlapping", "pairs"):
-        return u.sum(weights=np.full(len(u.class_names), 1 / len(u.class_names)))  # type: ignore[arg-type]
+        equal = np.full(len(u.class_names), 1 / len(u.class_names))
+        return u.sum(weights=equal)  # type: ignore[arg-type]
     return u.sum()
 
 

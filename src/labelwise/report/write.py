@@ -113,11 +113,12 @@ def build_report(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.6, 0.4]]]), class_names=["cat", "dog"])
+    >>> probs = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.6, 0.4]]])
+    >>> q = lw.Ensemble(probs, class_names=["cat", "dog"])
     >>> report = build_report(q, y_true=[0, 1], title="Pets")
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
-    """  # noqa: E501
+    """
     cases = _with_labels(q, y_true, ids)
     family = as_events(events)
     if family is not None and cases.multilabel:
