@@ -121,3 +121,11 @@ def test_maps_are_for_the_classes_they_were_fitted_to():
         "`q` must have the classes the maps were fitted for, in their order, a, b, c; got c, b, a"
     )
     calibration(lw.Ensemble(probs))
+
+
+def test_a_label_that_no_temperature_fits_is_named():
+    rng = np.random.default_rng(0)
+    q, y = labels(rng, n=20_000)
+    y[:, 1] = 1 - y[:, 1]
+    with pytest.raises(ValueError, match=r"^label 'fever': no finite temperature .* same order\?$"):
+        fit_calibration(q, y)

@@ -120,8 +120,12 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
         else:
             # A label is present or absent: two classes, of which absence has the logit 0.
             z = np.stack([np.zeros_like(p), logits_of_labels(p)], axis=-1)
-            fitted = [fit_temperature(z[:, :, k], y, weights) for k, y in enumerate(outcomes.T)]
-            temperature = np.asarray(fitted)
+            temperature = np.ones(q.n_classes)
+            for k, y in enumerate(outcomes.T):
+                try:
+                    temperature[k] = fit_temperature(z[:, :, k], y, weights)
+                except ValueError as error:
+                    raise ValueError(f"label {names[k]!r}: {error}") from error
     after = _recalibrated(q, maps, temperature)
     return Calibration(
         method,
