@@ -13,6 +13,9 @@ PIP_VERSION := 26.3
 PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
+# Bytecode of the tests and of the library is kept even where the environment asks for none: both
+# workers, and every process that a test starts, would compile all of it again.
+TESTING := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick fuzz clean help
 
@@ -57,10 +60,10 @@ docs: $(VENV)/.docs
 	@echo "build/docs/html/index.html"
 
 test: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(ARGS)
+	$(TESTING) $(BIN)/python $(PYTEST) $(ARGS)
 
 test-baseline: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python .ci/lowest_dispatch.py $(BIN)/python $(PYTEST) $(ARGS)
+	$(TESTING) $(BIN)/python .ci/lowest_dispatch.py $(BIN)/python $(PYTEST) $(ARGS)
 
 $(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_versions.py
 	python3.11 -m venv $(LOWEST)
@@ -70,7 +73,7 @@ $(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_ver
 	@touch $@
 
 test-lowest: $(LOWEST)/.dev
-	$(ONE_THREAD) $(LOWEST)/bin/python $(PYTEST) $(ARGS)
+	$(TESTING) $(LOWEST)/bin/python $(PYTEST) $(ARGS)
 
 $(ECOSYSTEM)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) $(wildcard tests/ecosystem/*.txt)
 	$(PYTHON) -m venv $(ECOSYSTEM)
