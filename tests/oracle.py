@@ -53,15 +53,15 @@ def ensemble(
     whole = sum(w)
     for x, wi in zip(p, w, strict=True):
         members[float(x)] = members.get(float(x), mpf(0)) + wi / whole
-    members = {x: wi for x, wi in members.items() if wi > 0}
-    t = sum(wi * mpf(x) for x, wi in members.items())
-    c = sum(wi * (1 - mpf(x)) for x, wi in members.items())
+    laws = [(wi, mpf(x), 1 - mpf(x)) for x, wi in members.items() if wi > 0]
+    t = sum(wi * x for wi, x, _ in laws)
+    c = sum(wi * rest for wi, _, rest in laws)
     result = {}
     for name, g in entropy.items():
         with mpmath.workdps(DIGITS.get(name, 100)):
             total = g(t, c)
-            aleatoric = sum(wi * g(mpf(x), 1 - mpf(x)) for x, wi in members.items())
-            result[name] = total, aleatoric, total - aleatoric if len(members) > 1 else mpf(0)
+            aleatoric = sum(wi * g(x, rest) for wi, x, rest in laws)
+            result[name] = total, aleatoric, total - aleatoric if len(laws) > 1 else mpf(0)
     return result
 
 
