@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from labelwise_lab.datasets import Examples
-from labelwise_lab.training import Recipe
+from labelwise_lab.training import Recipe, _workers
 from labelwise_lab.training._member import Job
 from labelwise_lab.training._workers import Schedule, progress_bars, train_apart
 from labelwise_lab.training.inputs import Inputs
@@ -23,6 +23,18 @@ from small_networks import Dropped, EvenOrOdd, Failing, OnDisk, Suicidal
 from small_trainings import DATA, RECIPE, N, X, Y, fit, same, weights
 
 
+@pytest.fixture
+def quick_processes(monkeypatch):
+    """Workers that are forked from a process that has imported PyTorch, which takes seconds each
+    time. The test that kills them starts them as the library does.
+    """
+    context = multiprocessing.get_context("forkserver")
+    # the second is what an optimizer imports when it is used first
+    context.set_forkserver_preload(["small_networks", "torch._dynamo", _workers.__name__])
+    monkeypatch.setattr(_workers.multiprocessing, "get_context", lambda method: context)
+
+
+@pytest.mark.usefixtures("quick_processes")
 def test_processes_change_nothing(tmp_path):
     """Not even if each member sees its own instances in each epoch, and the processes read the
     validation set from disk.
@@ -155,6 +167,7 @@ def test_kill_nine_at_a_random_moment_then_resume_is_bit_identical(tmp_path):
     assert not list(folder.glob(".*.tmp"))
 
 
+@pytest.mark.usefixtures("quick_processes")
 def test_death_and_errors_of_workers_are_reported(tmp_path):
     job = Job(tmp_path, Suicidal, 2, Inputs.of(X), RECIPE, 0, "cpu", (X, Y))
     with pytest.raises(
