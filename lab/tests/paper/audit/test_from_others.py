@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from labelwise_lab.paper import human
 from labelwise_lab.paper.audit import audit
 from labelwise_lab.paper.audit.from_others import _spearman, find
 from labelwise_lab.paper.holdout_numbers import published
+from labelwise_lab.paper.prediction_files import read_predictions, write_predictions
 from labelwise_lab.paper.records import select
 from labelwise_lab.paper.results_folder import Options, record
 from labelwise_lab.paper.settings import Setting
@@ -35,9 +35,12 @@ def test_votes(tmp_path, monkeypatch) -> None:
     results, data = tmp_path / "results", tmp_path / "data" / "cifar-10h"
     data.mkdir(parents=True)
     (results / name / "run-0").mkdir(parents=True)
-    shutil.copy(ROOT / "results" / name / "run-0" / "cifar10.npz", results / name / "run-0")
+    n = 1500  # of 10,000 images
+    run = read_predictions(ROOT / "results" / name / "run-0" / "cifar10.npz")
+    first = run.probs[:, :n], run.y_true[:n], run.class_names
+    write_predictions(results / name / "run-0" / "cifar10.npz", *first)
     votes = np.random.default_rng(0).multinomial(
-        50, np.random.default_rng(1).dirichlet([0.1] * 10, 10_000)
+        50, np.random.default_rng(1).dirichlet([0.1] * 10, n)
     )
     np.save(data / "cifar10h-counts.npy", votes)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
