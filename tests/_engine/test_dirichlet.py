@@ -14,6 +14,7 @@ import labelwise as lw
 from beta_oracle import OTHERS, betas
 from labelwise._engine import dirichlet, kernel
 from optional_libraries import optional
+from pairwise import pairwise
 
 COMPILED = {"zero_one": 1e-11, "cost": 1e-11, "lopsided cost": 1e-11, "spherical": 2e-13}
 """Relative accuracy of EU, however small it is, where the compiled code computes it; that of AU is
@@ -60,9 +61,9 @@ def both_ways(q: Any, loss: Any, events: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.skipif(kernel.native is None, reason="the compiled code is not in use")
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", EVENTS)
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize(
+    ("loss", "name", "dtype"), pairwise(LOSSES, list(EVENTS), ["float64", "float32"]), ids=str
+)
 def test_compiled_and_general_path_agree(
     loss: Any, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
