@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = 175_000
+LIBRARY = 176_500
 FOLDER = 25_000
 
 
