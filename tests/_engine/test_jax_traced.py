@@ -95,6 +95,7 @@ def test_derivatives_are_finite_and_vanish_where_members_agree(loss: str) -> Non
 
     for values in RANGES:
         p = jax.numpy.asarray(predictions(values, np.float32))
+        assert np.all(slopes(p)[:, 0] == 0)
         assert np.all(slopes(p, WEIGHTS["members"])[:, 0] == 0)
         assert np.all(slopes(jax.numpy.tile(p, (20, 1, 1)))[:, 0] == 0)
 
