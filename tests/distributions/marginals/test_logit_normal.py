@@ -45,11 +45,6 @@ def normal_log_odds(
 def expect(f: Any, loc: float, scale: float, corner: float | None) -> Any:
     """E f(Θ, 1 − Θ) by tanh-sinh quadrature in pieces over z, in 20 digits."""
     mu, sd = mpf(loc), mpf(scale)
-
-    def sides(z: Any) -> tuple[Any, Any]:
-        odds = mp.exp(mu + sd * z)
-        return odds / (1 + odds), 1 / (1 + odds)
-
     far = min(mp.mpf(abs(loc)) / sd, sd)  # where t · density (or c · density) is largest
     ends = {mpf(x) for x in (-13 - far, -4, 0, 4, 13 + far)} | {
         -mu / sd + x / sd for x in (-20, -5, 0, 5, 20)
@@ -58,8 +53,20 @@ def expect(f: Any, loc: float, scale: float, corner: float | None) -> Any:
     if corner is not None:
         ends.add((mp.log(mpf(corner) / (1 - mpf(corner))) - mu) / sd)
     inside = sorted(x for x in ends if abs(x) <= 13 + far)
-    most = max(mp.npdf(z) * f(*sides(z)) for z in inside)  # quad works to an absolute accuracy
-    return most * mp.quad(lambda z: mp.npdf(z) * f(*sides(z)) / most, inside, maxdegree=6)
+
+    def integrand(z: Any) -> Any:
+        density, t, c = law_at(mu + sd * z, z)
+        return density * f(t, c)
+
+    most = max(integrand(z) for z in inside)  # quad works to an absolute accuracy
+    return most * mp.quad(lambda z: integrand(z) / most, inside, maxdegree=6)
+
+
+@functools.cache  # the nodes are those of every loss
+def law_at(log_odds: Any, z: Any) -> tuple[Any, Any, Any]:
+    """The density at z, and Θ and 1 − Θ there."""
+    odds = mp.exp(log_odds)
+    return mp.npdf(z), odds / (1 + odds), 1 / (1 + odds)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -122,10 +129,15 @@ def fine_grid(
     )
 
 
+@functools.cache
+def normal_points(k: int) -> np.ndarray:
+    uniform = qmc.Sobol(k, rng=np.random.default_rng(99)).random(2**17)
+    return np.asarray(ndtri(uniform))
+
+
 def many_points(mean: np.ndarray, cov: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Any K: 32 times as many points as the law itself uses, of another sequence."""
-    uniform = qmc.Sobol(len(mean), rng=np.random.default_rng(99)).random(2**17)
-    z = mean + ndtri(uniform) @ np.linalg.cholesky(cov).T
+    z = mean + normal_points(len(mean)) @ np.linalg.cholesky(cov).T
     t = np.exp(z - z.max(axis=1, keepdims=True))
     t /= t.sum(axis=1, keepdims=True)
     return t, 1 - t, 1 / len(t)
