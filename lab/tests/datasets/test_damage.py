@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -94,6 +94,7 @@ DAMAGE = st.lists(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(damage=DAMAGE, cut=st.none() | POSITION)
+@example(damage=[(1, b"\0")], cut=None)  # SciPy quotes this line of an .arff file
 def test_damage(
     tmp_path: Path, name: str, damage: list[tuple[float | int, bytes]], cut: float | int | None
 ) -> None:

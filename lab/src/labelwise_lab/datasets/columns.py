@@ -41,7 +41,8 @@ def _arff(path: Path) -> list[Column]:
         with path.open(encoding="utf-8") as file:
             records, header = arff.loadarff(file)
     except Exception as error:  # SciPy raises many kinds for damaged files
-        reason = str(error) or type(error).__name__
+        # SciPy quotes the line that it cannot read, with its end
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise refuse(path, f"not an ARFF file that SciPy reads ({reason:.200})") from error
     columns = []
     for name in header.names():
