@@ -4,6 +4,7 @@ parts that add up, and the right limits.
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise, product
 from typing import Any
 
@@ -206,6 +207,7 @@ def quadrature(a: float, b: float) -> dict[str, tuple[Any, Any]]:
     }
     peak = -a * mp.log1p(mp.exp(-center)) - b * mp.log1p(mp.exp(center))
 
+    @functools.cache  # the mass and every loss are integrated over the same nodes
     def density(x: Any) -> Any:
         return mp.exp(-a * mp.log1p(mp.exp(-x)) - b * mp.log1p(mp.exp(x)) - peak)
 
