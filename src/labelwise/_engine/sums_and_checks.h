@@ -91,19 +91,19 @@ static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes
 #endif
 }
 
-/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number
- * were infinite or NaN: those, and negative numbers, are larger than any number in range; only -0 needs a
- * word of its own. */
-static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
+/* Whether all of x lie in [0, high], with high below 2. Compared as integers, because the file is compiled as
+ * if no number were infinite or NaN: those, and negative numbers, are larger than any number in range; only
+ * -0 needs a word of its own. `summed`: their sums will be checked, so that none can be too large but those
+ * of 2 and more, whose highest bits nothing in range has: one look at all bits together is enough. */
+static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high, int summed)
 {
-    union { REAL f; UINT i; } limit;
-    limit.f = high;
-    const UINT largest = limit.i, negative_zero = (UINT)1 << (8 * sizeof(UINT) - 1);
-    UINT bad = 0;
+    const UINT largest = NAME(bits)(high), negative_zero = (UINT)1 << (8 * sizeof(UINT) - 1);
+    UINT seen = 0, bad = 0;
+    for (int64_t i = 0; summed && i < n; i++) seen |= NAME(bits)(x[i]);
+    if (summed && !(seen & (negative_zero | negative_zero >> 1))) return 1;
     for (int64_t i = 0; i < n; i++) {
-        union { REAL f; UINT i; } v;
-        v.f = x[i];
-        bad |= (UINT)((v.i > largest) & (v.i != negative_zero));
+        const UINT value = NAME(bits)(x[i]);
+        bad |= (UINT)((value > largest) & (value != negative_zero));
     }
     return !bad;
 }
