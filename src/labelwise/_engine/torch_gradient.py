@@ -20,12 +20,17 @@ Values = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 
 def has_kernel_gradient(q: Any) -> bool:
     """Whether the kernel can compute and differentiate the ensemble ``q``."""
-    probs, weights = q.stored, q.weights
-    if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
-        return False
-    if probs.dtype not in (torch.float32, torch.float64):
+    weights = q.weights
+    if not is_differentiable(q.stored):
         return False
     return weights is None or (in_main_memory(weights) and not weights.requires_grad)
+
+
+def is_differentiable(probs: torch.Tensor) -> bool:
+    """Whether the kernel can compute with ``probs``, which need a gradient."""
+    if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
+        return False
+    return probs.dtype in (torch.float32, torch.float64)
 
 
 def differentiable(

@@ -119,14 +119,12 @@ class BetaLoss(Loss):
         xp = namespace(t)
         one_m, zero_m = self._partial(m, mc)
         near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
-        if is_numpy_array(d):  # each way only where it is taken: both cost many powers
-            value = np.asarray(t * one_m + c * zero_m)
-            t, c, m, mc, d = np.broadcast_arrays(t, c, m, mc, d)
-            flat, far, near = value.reshape(-1), np.flatnonzero(~near), np.flatnonzero(near)
-            flat[far] = not_negative(flat[far] - self.entropy(t.take(far), c.take(far)))
-            flat[near] = self._near_divergence(m.take(near), mc.take(near), d.take(near))
-            return value
         far = not_negative(t * one_m + c * zero_m - self.entropy(t, c))
+        if is_numpy_array(d):  # only where it is taken: it costs many powers
+            m, mc, d = np.broadcast_arrays(m, mc, d)
+            far, at = np.asarray(far), np.flatnonzero(near)
+            far.reshape(-1)[at] = self._near_divergence(m.take(at), mc.take(at), d.take(at))
+            return far
         half = xp.ones_like(m) / 2
         m, mc, step = (xp.where(near, x, safe) for x, safe in ((m, half), (mc, half), (d, 0 * d)))
         return xp.where(near, self._near_divergence(m, mc, step), far)
