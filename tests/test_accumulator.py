@@ -36,12 +36,12 @@ def accumulate(
 def ensembles(kind: str, dtype: str) -> np.ndarray:
     rng = np.random.default_rng(3)
     if kind == "random":
-        return rng.dirichlet(np.full(5, 0.3), (7, 40)).astype(dtype)
+        return rng.dirichlet(np.full(5, 0.3), (9, 40)).astype(dtype)
     base = rng.dirichlet(np.ones(5), 40).astype(dtype)
     if kind == "equal":
-        return np.repeat(base[None], 7, axis=0)
+        return np.repeat(base[None], 9, axis=0)
     step = 1e-12 if dtype == "float64" else 1e-5
-    return np.stack([base * (1 + step * i * np.array([1, -1, 0, 2, -2])) for i in range(7)]).astype(
+    return np.stack([base * (1 + step * i * np.array([1, -1, 0, 2, -2])) for i in range(9)]).astype(
         dtype
     )
 
@@ -76,7 +76,7 @@ def test_what_comes_later_does_not_change_what_was_added() -> None:
 )
 def test_equals_the_whole_ensemble(loss: object, kind: str, dtype: str, weighted: bool) -> None:
     probs = ensembles(kind, dtype)
-    weights = np.array([0.5, 0.0, 3.0, 1e-9, 1.0, 2.0, 0.7]) if weighted else None
+    weights = np.array([0.5, 0.0, 3.0, 1e-9, 1.0, 2.0, 0.7, 0.7, 0.1]) if weighted else None
     whole = lw.decompose(lw.Ensemble(probs, weights=weights), loss)
     parts = accumulate(probs[:3], loss, weights if weights is None else weights[:3])
     merged = parts.merge(accumulate(probs[3:], loss, weights if weights is None else weights[3:]))
@@ -115,6 +115,67 @@ def test_any_order_and_any_shards(seed: int, shards: int, extra: int) -> None:
     assert total.n_members == len(probs)
     for part in PARTS:
         np.testing.assert_allclose(getattr(u, part), getattr(whole, part), rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.skipif(lw.kernel_info()["kernel"] == "numpy", reason="the kernel is not in use")
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.CostLoss(1, 9)])
+def test_few_members_have_the_bits_of_the_whole_ensemble(loss: object) -> None:
+    probs = ensembles("random", "float32")
+    for n in (1, 2, 7):
+        found, whole = accumulate(probs[:n], loss).result(), lw.decompose(probs[:n], loss)
+        for part in PARTS:
+            np.testing.assert_array_equal(getattr(found, part), getattr(whole, part))
+            np.testing.assert_array_equal(
+                getattr(found.sum(), part), getattr(whole.sum(), part), strict=True
+            )
+
+
+@pytest.mark.parametrize("change", ["members", "weight", "dtype", "merge", "merged"])
+def test_what_ends_the_keeping_of_members(change: str) -> None:
+    probs = ensembles("random", "float64")
+    weights = np.ones(9)
+    acc = accumulate(probs[:4], "log")
+    later = acc
+    if change == "merge":
+        later = lw.Accumulator("log")
+    elif change == "merged":
+        acc.merge(lw.Accumulator("log"))  # nothing
+        later = lw.Accumulator("log").merge(acc)
+        acc = later
+    if change == "weight":
+        weights[4] = 2.5
+    for member, weight in zip(probs[4:], weights[4:], strict=True):
+        before = acc.result()  # between updates
+        assert before.n_members == acc.n_members
+        later.update(member.astype("float32" if change == "dtype" else "float64"), weight=weight)
+    if change == "merge":
+        acc.merge(later)
+        assert later.update(probs[0]).n_members == 6  # the other one can go on
+    assert acc.n_members == 9
+    whole = lw.decompose(lw.Ensemble(probs, weights=weights))
+    tolerance = 1e-6 if change == "dtype" else 1e-13
+    for part in PARTS:
+        np.testing.assert_allclose(
+            getattr(acc.result(), part), getattr(whole, part), rtol=100 * tolerance, atol=tolerance
+        )
+
+
+def test_a_weight_keeps_its_gradient() -> None:
+    torch = optional("torch")
+    weight = torch.tensor(1.0, requires_grad=True)
+    probs = torch.tensor([[[0.9, 0.1]], [[0.4, 0.6]]])
+    acc = lw.Accumulator("squared").update(probs[0]).update(probs[1], weight=weight)
+    acc.result().total.sum().backward()
+    assert weight.grad != 0
+
+
+def test_class_names_that_do_not_fit_are_refused_at_once() -> None:
+    acc = lw.Accumulator("log", class_names=["a", "b", "c"])
+    with pytest.raises(InputError, match="class"):
+        acc.update([[0.5, 0.5]])
+    with pytest.raises(InputError, match="no result yet"):
+        acc.result()
+    assert acc.update([[0.5, 0.3, 0.2]]).result().class_names == ("a", "b", "c")
 
 
 def test_weights_per_instance_and_names() -> None:

@@ -250,7 +250,7 @@ def test_every_value_is_checked(
     assert _kernels.check(p, tolerance)
     before = p.copy()
     for where in [(0, 0, 0), (4, n - 1, k - 1), (2, n // 2, k // 2)]:
-        for value in (np.nan, -np.nan, -1e-3, 1.5, np.inf, -np.inf):
+        for value in (np.nan, -np.nan, -1e-3, 1.5, 3.0, np.inf, -np.inf):
             p[where] = value
             assert not _kernels.check(p, tolerance)
             assert not _kernels.check(p, tolerance, sum_to_one=False)

@@ -116,6 +116,22 @@ def test_second_derivatives(loss: str) -> None:
 
     assert torch.autograd.gradcheck(parts, z)
     assert torch.autograd.gradgradcheck(parts, z)
+    assert torch.autograd.gradgradcheck(lambda z: parts(z)[2], z)
+    assert torch.autograd.gradgradcheck(lambda z: parts(z)[1], z)
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("weights", ["none", "members", "instances"])
+def test_one_part_alone_has_the_bits_of_all_three(loss: str, weights: str) -> None:
+    rng = np.random.default_rng(2)
+    p = torch.from_numpy(rng.dirichlet(np.full(7, 0.3), (4, 300)))
+    w = {"none": None, "members": rng.random(4), "instances": rng.random((4, 300))}[weights]
+    zero, one = torch.zeros(300, 7), torch.ones(300, 7)
+    for i, part in enumerate(("total", "aleatoric", "epistemic")):
+        x = p.clone().requires_grad_()
+        getattr(lw.decompose(lw.Ensemble(x, weights=w), loss), part).sum().backward()
+        given = [one if j == i else zero for j in range(3)]
+        assert torch.equal(x.grad, gradient(p, loss, w, given))
 
 
 @pytest.mark.filterwarnings(

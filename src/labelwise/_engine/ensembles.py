@@ -152,20 +152,34 @@ def _in_kernel(
     return Computed(shaped(result.labelwise) or (), None, shaped(result.sums), shaped(result.joint))
 
 
-def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
-    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy
-    from the kernel; ``None`` if it cannot.
+def split_atoms(loss: Any, t: Array, by_equations: Any) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) from the
+    kernel; ``None`` if it cannot. ``by_equations(t)`` is the general way, for second derivatives.
     """
-    name = kernel_name(loss)
-    if name is None or not isinstance(t, np.ndarray):
+    name, values = kernel_name(loss), on_host(t)
+    if name is None:
         return None
-    m, *batch, k = t.shape
+    if values is None:
+        if name not in kernel.GRADIENT_LOSSES or not getattr(t, "requires_grad", False):
+            return None
+        from .torch_gradient import differentiable, is_differentiable
+
+        def by_kernel(t: Array) -> Any:
+            return split_atoms(loss, t, by_equations)
+
+        if not is_differentiable(t):
+            return None
+        return differentiable(
+            t, by_kernel, by_equations, None, {"loss": name, "unit": unit_of(loss)}
+        )
+    m, *batch, k = values.shape
     # without a copy where the classes lie apart
-    view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)
+    view = np.moveaxis(np.moveaxis(values, -1, 0).reshape(k, m, -1), 0, -1)
     costs = cost_table(loss, k, dtype_name(t))
     # one thread: between these short calls the others would spin, on cores that have better to do
     result = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1)
-    return tuple([_unflatten(part, tuple(batch)) for part in result.labelwise or ()])
+    parts = result.labelwise or ()
+    return tuple([back_to_library(_unflatten(part, tuple(batch)), t) for part in parts])
 
 
 def _unflatten(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:

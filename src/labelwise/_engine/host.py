@@ -74,5 +74,7 @@ def back_to_library(result: Array, x: Array) -> Array:
     if type(x).__module__.partition(".")[0] == "torch":
         import torch
 
+        if not result.flags.writeable:  # a tensor always is
+            result = result.copy()
         return torch.from_numpy(result)
     return sys.modules["jax"].numpy.asarray(result)

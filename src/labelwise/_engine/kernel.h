@@ -70,7 +70,7 @@ typedef struct {
     double unit;
     lw_predictions probs;
     lw_weights weights;
-    const void *given[3]; /* (instances, classes): derivatives by TU, AU and EU */
+    const void *given[3]; /* (instances, classes): derivatives by TU, AU and EU; the first two may be NULL */
     void *result;         /* (members, instances, classes) */
 } lw_slopes_job;
 

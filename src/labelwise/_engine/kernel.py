@@ -211,12 +211,12 @@ def slopes(
     loss: str,
     probs: np.ndarray,
     weights: np.ndarray | None,
-    given: Three,
+    given: Sequence[np.ndarray],
     *,
     unit: float = 1.0,
 ) -> np.ndarray:
     """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
-    uncertainty (N, K), under one of the `GRADIENT_LOSSES`.
+    uncertainty (N, K), or by epistemic uncertainty alone, under one of the `GRADIENT_LOSSES`.
     """
     plan = _plan_of_job(probs, SEVERAL["log"], None)
     if weights is not None:

@@ -67,9 +67,10 @@ static int NAME(check_rows)(const lw_check_job *job, const char *base, int64_t r
         NAME(gather_rows)(p, base, 0, rows * p->classes, space);
         x = space;
     }
-    if (!NAME(in_range)(x, rows * p->classes, (REAL)(1 + job->tolerance))) return 0;
-    if (!job->sum_to_one) return 1;
-    NAME(row_sums)(x, rows, p->classes, sums);
+    const REAL high = (REAL)(1 + job->tolerance);
+    if (!job->sum_to_one) return NAME(in_range)(x, rows * p->classes, high);
+    const UINT seen = NAME(row_sums)(x, rows, p->classes, sums);
+    if (!NAME(below_two)(seen) && !NAME(in_range)(x, rows * p->classes, high)) return 0;
     return NAME(near_one)(sums, rows, (REAL)job->tolerance);
 }
 

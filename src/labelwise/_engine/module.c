@@ -306,10 +306,11 @@ static PyObject *slopes(PARAMETERS)
     REQUIRE(parse_probs(&a, &buffers, &job.probs));
     REQUIRE(parse_weights(&a, &buffers, &job.probs, &job.weights));
     const int64_t numbers = job.probs.instances * job.probs.classes, size = size_of(job.probs.type);
+    const int first = a.given && PyTuple_Size(a.given) == 1 ? 2 : 0; /* of one array: by EU alone */
     void *given[3] = {NULL, NULL, NULL};
-    REQUIRE(acquire_arrays(&buffers, a.given, 3, numbers, size, 0, given));
+    REQUIRE(acquire_arrays(&buffers, a.given, 3 - first, numbers, size, 0, given + first));
     for (int j = 0; j < 3; j++) job.given[j] = given[j];
-    REQUIRE(given[0] || refuse("arrays of the kernel are missing"));
+    REQUIRE(given[2] || refuse("arrays of the kernel are missing"));
     job.result = acquire_array(&buffers, a.result, numbers * job.probs.members, size, 1);
     REQUIRE(job.result);
     job.unit = a.unit;

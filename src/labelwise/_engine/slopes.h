@@ -5,70 +5,75 @@
  * the last without subtracting nearly equal numbers. At p = 0 and p = 1 they are those of the nearest number
  * inside. Log and squared loss only: of other losses the general code is differentiated. */
 
-/* -log2(x), subnormal x included; at 0 that of `floor`. SCALE_UP is 2^64 or 2^512. */
-static ALWAYS_INLINE REAL NAME(any_log2)(REAL x, REAL floor)
+/* log2(u/v) with d = u - v known to all its digits, for normal u and v: 2 artanh(d / (u + v)) where they are
+ * near. */
+static ALWAYS_INLINE REAL NAME(log2_quotient)(REAL u, REAL v, REAL d)
 {
-    REAL y = x > 0 ? x : floor;
-    int small = y < TINY;
-    return NAME(neg_log2)(small ? y * SCALE_UP : y) + (small ? (REAL)(sizeof(REAL) == 4 ? 64 : 512) : 0);
+    const REAL s = NAME(cut)(d / (u + v)), z = s * s, y = z > CUT_POWERS ? z : CUT_POWERS;
+    const REAL near = (REAL)(2 * LW_LOG2_E) * s * (1 + y * ARTANH_POLYNOMIAL(y));
+    /* the smaller side is scaled where their quotient might be subnormal */
+    const REAL small = u < v ? u : v, large = u < v ? v : u;
+    const int tiny = small < large * (1 / SCALE_UP);
+    const REAL bits = tiny ? (REAL)(sizeof(REAL) == 4 ? 64 : 512) : 0;
+    const REAL far = NAME(neg_log2)((tiny ? small * SCALE_UP : small) / large) + bits;
+    return z < (REAL)(1.0 / 9) ? near : (u < v ? -far : far);
 }
 
-/* log2(x/m) with d = x - m; log_x = -log2 x and log_m = -log2 m are known already. */
-static ALWAYS_INLINE REAL NAME(log_ratio)(REAL x, REAL m, REAL d, REAL log_x, REAL log_m)
-{
-    REAL whole = x + m, up = whole < TINY ? SCALE_UP : 1, below = whole * up;
-    REAL s = NAME(cut)(d * up / (below > TINY ? below : TINY));
-    REAL z = s * s, y = z > CUT_POWERS ? z : CUT_POWERS;
-    REAL near = (REAL)(2 * LW_LOG2_E) * s * (1 + y * ARTANH_POLYNOMIAL(y));
-    return z < (REAL)(1.0 / 9) ? near : log_m - log_x;
-}
-
-/* given: TILE derivatives by TU, AU and EU; out: of each member, TILE derivatives. */
+/* given: TILE derivatives by TU, AU and EU, or only by EU (`alone`); out: of each member, TILE derivatives.
+ *
+ * Under log loss G'(p) = log2(c/p) and G'(m) - G'(p) is the logarithm of p mc / (m c), whose two sides differ
+ * by p - m. They are scaled, so that no product is subnormal: SCALE_UP is 2^64 or 2^512. */
 static ALWAYS_INLINE void NAME(slopes_body)(const NAME(tile) *in, const lw_loss loss, const int per_element,
-                                            const REAL *const *given, REAL *const *out)
+                                            const int alone, const REAL *const *given, REAL *const *out)
 {
     const REAL unit = in->unit, *restrict tu = given[0], *restrict au = given[1], *restrict eu = given[2];
     const REAL *restrict ref = in->reference;
     const REAL scale = per_element || in->weights ? 1 : 1 / (REAL)in->members;
-    REAL lt[TILE], lc[TILE];
+    REAL t[TILE], rest[TILE], of_mean[TILE];
     NAME(means) mean;
     NAME(find_means)(in, per_element, 0, &mean);
-    if (loss == LW_LOG)
-        EACH(i) {
-            lt[i] = NAME(any_log2)(mean.mt[i], TINY);
-            lc[i] = NAME(any_log2)(mean.mc[i], HALF_EPS);
+    EACH(i) {
+        t[i] = (mean.mt[i] > 0 ? mean.mt[i] : TINY) * SCALE_UP;
+        rest[i] = mean.mc[i] > 0 ? mean.mc[i] : HALF_EPS;
+        of_mean[i] = mean.mc[i] - mean.mt[i];
+        if (loss == LW_LOG && !alone) {
+            const REAL up = rest[i] * SCALE_UP;
+            of_mean[i] = NAME(log2_quotient)(up, t[i], up - t[i]) * unit;
         }
+    }
     for (int64_t m = 0; m < in->members; m++) {
         const REAL *restrict p = in->p[m], *restrict we = per_element ? in->element_weights + m * TILE : NULL;
         const REAL w = in->weights ? in->weights[m] : 1;
         REAL *restrict to = out[m];
         EACH(i) {
-            REAL x = NAME(clip)(p[i]), c = 1 - x, d = (x - NAME(clip)(ref[i])) - mean.shift[i];
-            REAL of_mean = mean.mc[i] - mean.mt[i], own = c - x, between = 2 * d;
+            const REAL x = NAME(clip)(p[i]), d = (x - NAME(clip)(ref[i])) - mean.shift[i];
+            REAL own = 1 - 2 * x, between = 2 * d;
             if (loss == LW_LOG) {
-                REAL log_x = NAME(any_log2)(x, TINY), log_c = NAME(any_log2)(c, HALF_EPS);
-                REAL of_label = NAME(log_ratio)(x, mean.mt[i], d, log_x, lt[i]);
-                REAL of_rest = NAME(log_ratio)(c, mean.mc[i], -d, log_c, lc[i]);
-                of_mean = (lt[i] - lc[i]) * unit;
-                own = (log_x - log_c) * unit;
-                between = (of_label - of_rest) * unit;
+                const REAL c = x < 1 ? 1 - x : HALF_EPS, up = (x > 0 ? x : TINY) * SCALE_UP;
+                between = NAME(log2_quotient)(up * rest[i], t[i] * c, d * SCALE_UP) * unit;
+                if (!alone) own = NAME(log2_quotient)(c * SCALE_UP, up, c * SCALE_UP - up) * unit;
             }
-            REAL weight = per_element ? we[i] : w * scale;
-            to[i] = weight * (tu[i] * of_mean + au[i] * own + eu[i] * between);
+            REAL slope = eu[i] * between;
+            if (!alone) slope += tu[i] * of_mean[i] + au[i] * own;
+            to[i] = (per_element ? we[i] : w * scale) * slope;
         }
     }
 }
 
-static void NAME(log_slopes)(const NAME(tile) *in, const REAL *const *given, REAL *const *out)
+/* Of each loss, with weights of its own for every element or not, alone or not. */
+static void NAME(slopes_tile)(lw_loss loss, const NAME(tile) *in, const REAL *const *given, REAL *const *out)
 {
-    if (in->element_weights) NAME(slopes_body)(in, LW_LOG, 1, given, out);
-    else NAME(slopes_body)(in, LW_LOG, 0, given, out);
-}
-
-static void NAME(squared_slopes)(const NAME(tile) *in, const REAL *const *given, REAL *const *out)
-{
-    if (in->element_weights) NAME(slopes_body)(in, LW_SQUARED, 1, given, out);
-    else NAME(slopes_body)(in, LW_SQUARED, 0, given, out);
+    const int kind = (loss == LW_SQUARED) * 4 + (in->element_weights != NULL) * 2 + !given[0];
+    switch (kind) {
+    case 0: NAME(slopes_body)(in, LW_LOG, 0, 0, given, out); break;
+    case 1: NAME(slopes_body)(in, LW_LOG, 0, 1, given, out); break;
+    case 2: NAME(slopes_body)(in, LW_LOG, 1, 0, given, out); break;
+    case 3: NAME(slopes_body)(in, LW_LOG, 1, 1, given, out); break;
+    case 4: NAME(slopes_body)(in, LW_SQUARED, 0, 0, given, out); break;
+    case 5: NAME(slopes_body)(in, LW_SQUARED, 0, 1, given, out); break;
+    case 6: NAME(slopes_body)(in, LW_SQUARED, 1, 0, given, out); break;
+    default: NAME(slopes_body)(in, LW_SQUARED, 1, 1, given, out);
+    }
 }
 
 /* An instance range of a job. A tile has TILE numbers, in place or, at the end, in padded copies. */
@@ -92,8 +97,9 @@ static lw_status NAME(slopes)(const void *given, int64_t start, int64_t stop)
         NAME(load_rows)(&reader, n0, first, len);
         NAME(tile) in = NAME(loaded_tile)(&reader, n0, first, len, classes, 0);
         in.unit = (REAL)job->unit;
-        const REAL *from[3];
+        const REAL *from[3] = {NULL, NULL, NULL};
         for (int j = 0; j < 3; j++) {
+            if (!job->given[j]) continue;
             from[j] = (const REAL *)job->given[j] + e0;
             if (len == TILE) continue;
             memset(above[j], 0, sizeof above[j]);
@@ -101,8 +107,7 @@ static lw_status NAME(slopes)(const void *given, int64_t start, int64_t stop)
         }
         REAL *base = (REAL *)job->result + e0;
         for (int64_t m = 0; m < members; m++) out[m] = len == TILE ? base + m * of_member : copies + m * TILE;
-        if (job->loss == LW_LOG) NAME(log_slopes)(&in, from, out);
-        else NAME(squared_slopes)(&in, from, out);
+        NAME(slopes_tile)(job->loss, &in, from, out);
         for (int64_t m = 0; m < members && len < TILE; m++) memcpy(base + m * of_member, out[m], bytes);
     }
     free(out);

@@ -19,15 +19,20 @@ static double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
 }
 
 #if HAS_VECTORS
-/* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. */
-static ALWAYS_INLINE NAME(vector) NAME(part)(const REAL *row, const int64_t whole, NAME(bit_vector) rest)
+/* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. All bits
+ * are added to `seen`. */
+static ALWAYS_INLINE NAME(vector) NAME(part)(const REAL *row, const int64_t whole, NAME(bit_vector) rest,
+                                             NAME(bit_vector) *seen)
 {
-    NAME(bit_vector) last;
-    memcpy(&last, row + whole, sizeof last);
-    NAME(vector) sum = (NAME(vector))(last & rest), x;
+    NAME(bit_vector) x;
+    memcpy(&x, row + whole, sizeof x);
+    x &= rest;
+    *seen |= x;
+    NAME(vector) sum = (NAME(vector))x;
     for (int64_t k = 0; k < whole; k += WIDTH) {
         memcpy(&x, row + k, sizeof x);
-        sum += x;
+        *seen |= x;
+        sum += (NAME(vector))x;
     }
     return sum;
 }
@@ -44,16 +49,16 @@ static ALWAYS_INLINE NAME(vector) NAME(fold)(const NAME(vector) *p)
 #endif
 }
 
-static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows, int64_t classes,
+static ALWAYS_INLINE UINT NAME(narrow_sums)(const REAL *restrict x, int64_t rows, int64_t classes,
                                             const int64_t whole, REAL *restrict out)
 {
-    NAME(bit_vector) rest;
+    NAME(bit_vector) rest, seen = {0};
     NAME(vector) p[WIDTH];
     int64_t i = 0;
     for (int l = 0; l < WIDTH; l++) rest[l] = l < classes - whole ? ~(UINT)0 : 0;
     /* rows are read beyond their end: the last ones from a copy */
     for (; (i + WIDTH) * classes + WIDTH <= rows * classes; i += WIDTH) {
-        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(x + (i + r) * classes, whole, rest);
+        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(x + (i + r) * classes, whole, rest, &seen);
         p[0] = NAME(fold)(p);
         memcpy(out + i, p, sizeof *p);
     }
@@ -61,26 +66,40 @@ static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows
         REAL copy[WIDTH * NARROW + WIDTH];
         const int64_t count = rows - i < WIDTH ? rows - i : WIDTH;
         memcpy(copy, x + i * classes, (size_t)(count * classes) * sizeof(REAL));
-        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(copy + (r < count ? r : 0) * classes, whole, rest);
+        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(copy + (r < count ? r : 0) * classes, whole, rest, &seen);
         p[0] = NAME(fold)(p);
         memcpy(out + i, p, (size_t)count * sizeof(REAL));
     }
+    for (int l = 1; l < WIDTH; l++) seen[0] |= seen[l];
+    return seen[0];
 }
 #endif
 
-/* out[i] = sum over k of x[i*K + k] */
-static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
+/* All bits of n numbers. */
+static ALWAYS_INLINE UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
 {
+    UINT seen = 0;
+    for (int64_t i = 0; i < n; i++) seen |= NAME(bits)(x[i]);
+    return seen;
+}
+
+/* out[i] = sum over k of x[i*K + k]; returns all bits of x. */
+static UINT NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
+{
+    UINT seen = 0;
     if (classes > NARROW) {
-        for (int64_t i = 0; i < rows; i++) out[i] = (REAL)NAME(add_up)(x + i * classes, classes, 0);
-        return;
+        for (int64_t i = 0; i < rows; i++) {
+            out[i] = (REAL)NAME(add_up)(x + i * classes, classes, 0);
+            seen |= NAME(all_bits)(x + i * classes, classes);
+        }
+        return seen;
     }
 #if HAS_VECTORS
     switch (classes / WIDTH) {
-#define CASE(n) case n: NAME(narrow_sums)(x, rows, classes, n * WIDTH, out); return;
+#define CASE(n) case n: return NAME(narrow_sums)(x, rows, classes, n * WIDTH, out);
     CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5)
 #undef CASE
-    default: NAME(narrow_sums)(x, rows, classes, classes / WIDTH * WIDTH, out);
+    default: return NAME(narrow_sums)(x, rows, classes, classes / WIDTH * WIDTH, out);
     }
 #else
     for (int64_t i = 0; i < rows; i++) {
@@ -88,6 +107,7 @@ static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes
         for (int64_t k = 1; k < classes; k++) total += x[i * classes + k];
         out[i] = total;
     }
+    return NAME(all_bits)(x, rows * classes);
 #endif
 }
 
@@ -96,17 +116,17 @@ static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes
  * word of its own. */
 static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
 {
-    union { REAL f; UINT i; } limit;
-    limit.f = high;
-    const UINT largest = limit.i, negative_zero = (UINT)1 << (8 * sizeof(UINT) - 1);
+    const UINT largest = NAME(bits)(high), negative_zero = (UINT)1 << (8 * sizeof(UINT) - 1);
     UINT bad = 0;
     for (int64_t i = 0; i < n; i++) {
-        union { REAL f; UINT i; } v;
-        v.f = x[i];
-        bad |= (UINT)((v.i > largest) & (v.i != negative_zero));
+        const UINT value = NAME(bits)(x[i]);
+        bad |= (UINT)((value > largest) & (value != negative_zero));
     }
     return !bad;
 }
+
+/* Whether these may be all bits of numbers in [0, 2): of those whose sum is near 1, none is above 1 then. */
+static int NAME(below_two)(UINT seen) { return seen >> (8 * sizeof(UINT) - 2) == 0; }
 
 /* Whether all of x are within tolerance of 1; compared as integers, so that NaN and infinity are not. */
 static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)

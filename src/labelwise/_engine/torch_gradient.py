@@ -20,12 +20,17 @@ Values = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 
 def has_kernel_gradient(q: Any) -> bool:
     """Whether the kernel can compute and differentiate the ensemble ``q``."""
-    probs, weights = q.stored, q.weights
-    if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
-        return False
-    if probs.dtype not in (torch.float32, torch.float64):
+    weights = q.weights
+    if not is_differentiable(q.stored):
         return False
     return weights is None or (in_main_memory(weights) and not weights.requires_grad)
+
+
+def is_differentiable(probs: torch.Tensor) -> bool:
+    """Whether the kernel can compute with ``probs``, which need a gradient."""
+    if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
+        return False
+    return probs.dtype in (torch.float32, torch.float64)
 
 
 def differentiable(
@@ -55,24 +60,27 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         options: dict[str, Any],
     ) -> Any:
         ctx.save_for_backward(probs)
+        ctx.set_materialize_grads(False)
         ctx.by_equations, ctx.weights, ctx.options = by_equations, weights, options
         return by_kernel(probs.detach())
 
     @staticmethod
-    def backward(ctx: Any, *given: torch.Tensor) -> Any:
+    def backward(ctx: Any, *given: torch.Tensor | None) -> Any:
         (probs,) = ctx.saved_tensors
-        if torch.is_grad_enabled():  # these derivatives are differentiated themselves
-            (slopes,) = torch.autograd.grad(
-                ctx.by_equations(probs), probs, given, create_graph=True
-            )
-            return slopes, None, None, None, None
         m, *batch, k = probs.shape
+        if given[0] is None and given[1] is None:  # by epistemic uncertainty alone
+            given = given[2:]
+        above = [probs.new_zeros(*batch, k) if g is None else g for g in given]
+        if torch.is_grad_enabled():  # these derivatives are differentiated themselves
+            parts = ctx.by_equations(probs)[-len(above) :]
+            (slopes,) = torch.autograd.grad(parts, probs, above, create_graph=True)
+            return slopes, None, None, None, None
         flat = probs.detach().reshape(m, -1, k).contiguous().numpy()
-        above: Any = tuple([g.detach().expand(*batch, k).reshape(-1, k).numpy() for g in given])
+        rows = tuple([g.detach().expand(*batch, k).reshape(-1, k).numpy() for g in above])
         weights = ctx.weights
         if weights is not None:
             weights = weights.numpy()
             if weights.ndim > 1:
                 weights = weights.reshape(m, -1)
-        found = kernel.slopes(probs=flat, weights=weights, given=above, **ctx.options)
+        found = kernel.slopes(probs=flat, weights=weights, given=rows, **ctx.options)
         return torch.from_numpy(found).reshape(probs.shape), None, None, None, None

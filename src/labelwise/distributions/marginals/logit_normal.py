@@ -5,14 +5,15 @@ atoms.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from array_api_compat import device
 
 from ..._arrays import Array, index_like, like, namespace, sigmoid, smallest, softmax, sum_first
-from ..._engine.ensembles import split_atoms
+from ..._engine.ensembles import kernel_name, split_atoms
+from ..._engine.host import back_to_library, on_host
 from ...events import Events, event_sums
 from ...losses import Expectation, Loss
 from ._quadrature import (
@@ -166,9 +167,12 @@ class Sampled(Marginal):
         A loss with a corner may have all its epistemic uncertainty where no point fell, so one more
         point as far out as the farthest is reckoned with.
         """
-        total, aleatoric, epistemic, *errors = self._over_instance_blocks(
-            lambda t, c: self._parts_of_replicates(loss, t, c)
-        )
+        loc, factor = on_host(self.loc), on_host(self.factor)
+        law, has_kernel = self, kernel_name(loss) is not None
+        if has_kernel and loc is not None and factor is not None and loc.dtype.char in "df":
+            law = replace(self, loc=loc, factor=factor)  # NumPy is much faster than other libraries
+        parts = law._over_instance_blocks(lambda t, c: law._parts_of_replicates(loss, t, c))
+        total, aleatoric, epistemic, *errors = (back_to_library(x, self.loc) for x in parts)
         return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
     def _parts_of_replicates(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
@@ -180,7 +184,7 @@ class Sampled(Marginal):
         xp = namespace(t)
         replicates = None
         if c is None:
-            replicates = split_atoms(loss, t)
+            replicates = split_atoms(loss, t, lambda t: Atoms(t).split(loss)[:3])
         if replicates is not None:
             means: tuple[Array, Array | None] = xp.sum(t, axis=0) / self.points, None
         else:
