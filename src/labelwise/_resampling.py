@@ -24,8 +24,8 @@ MIN_UNITS_FOR_PERCENTILES = 100
 of a Brier score: .92 with 20, .93 with 40).
 """
 Bounds = tuple[float, float]
-COUNTS_PER_BLOCK = 4_000_000
-"""Counts drawn per block: 32 MB."""
+COUNTS_PER_BLOCK = 1 << 20
+"""Counts drawn per block: 8 MB."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from array_api_compat import is_dask_array
 
-from .._arrays import Array
+from .._arrays import Array, sum_first
 
 Q = TypeVar("Q")
-TABLE_BLOCK = 1 << 18  # numbers of a table (instances, columns) that are worked on at once
+TABLE_BLOCK = 1 << 17  # numbers of a table (instances, columns) that are worked on at once
 # What users call the arrays of a distribution, where it is not the name of the field.
 _ARGUMENTS = {"stored": "probs", "loc": "mean"}
 
@@ -78,7 +78,7 @@ def add_rows(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """``sums`` (K,) and the ``rows`` (n, K), added one after another: the same bits for rows in
     blocks of any size.
     """
-    return np.asarray(np.add.accumulate(np.concatenate([sums[None], rows]), axis=0)[-1])
+    return np.asarray(sum_first(np.concatenate([sums[None], rows])))
 
 
 def mean_in_blocks(q: Any) -> Array:
