@@ -81,11 +81,18 @@ def add_rows(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.asarray(sum_first(np.concatenate([sums[None], rows])))
 
 
-def mean_in_blocks(q: Any) -> Array:
-    """``q.mean()``; of NumPy without a temporary of the size of the predictions."""
-    if library_of(q) != "numpy" or not all(q.batch_shape):
-        return q.mean()
-    ((mean,),) = in_blocks(lambda part: ((part.mean(),),), q, TABLE_BLOCK)
+def numpy_in_blocks(f: Callable[[Any], Any], q: Any) -> Any:
+    """``f(q)``, a tuple of tuples of arrays; of NumPy in blocks, so that no temporary has the size
+    of the predictions.
+    """
+    if library_of(q) != "numpy" or not q.batch_shape or not all(q.batch_shape):
+        return f(q)
+    return in_blocks(f, q, TABLE_BLOCK)
+
+
+def mean_in_blocks(q: Any, change: Callable[[Any], Any] = lambda q: q) -> Array:
+    """``change(q).mean()``, see `numpy_in_blocks`."""
+    ((mean,),) = numpy_in_blocks(lambda part: ((change(part).mean(),),), q)
     return mean
 
 
