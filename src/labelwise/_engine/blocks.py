@@ -67,9 +67,11 @@ def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
     return _unflatten(results, lengths)
 
 
-def row_blocks(n: int, width: int, size: int = TABLE_BLOCK) -> Iterator[slice]:
-    """All of ``n`` rows, in blocks of about ``size`` numbers where a row has ``width``."""
-    step = max(1, size // max(width, 1))
+def row_blocks(n: int, width: int, size: int | None = None) -> Iterator[slice]:
+    """All of ``n`` rows, in blocks of about ``size`` numbers (`TABLE_BLOCK`) where a row has
+    ``width``.
+    """
+    step = max(1, (size or TABLE_BLOCK) // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
