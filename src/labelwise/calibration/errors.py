@@ -47,8 +47,8 @@ class BinnedErrors:
     """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals
     of any confidence.
 
-    Errors and their replicates end in (binnings, columns). The columns are the classes, after the top label if the
-    classes exclude each other.
+    Errors and their replicates end in (binnings, columns). The columns are the classes, after the
+    top label if the classes exclude each other.
     """
 
     def __init__(
@@ -110,6 +110,12 @@ class BinnedErrors:
                     hit = binned.places(rows)[rng.random(p.shape) < p]
                 hits += np.bincount(hit, minlength=len(hits))
             yield (hits.reshape(forecast.shape) - forecast) / self.n
+
+
+def top_label_error(confidence: np.ndarray, right: np.ndarray, n_bins: int = 15) -> float:
+    """`calibration_errors(...).ece` from the top label's probabilities and outcomes, (N,)."""
+    binned = Binned(confidence[:, None], right[:, None], [n_bins], adaptive=False)
+    return float(binned.errors(binned.gaps)[0, 0])
 
 
 def _count_not_above(rows: np.ndarray, level: np.ndarray) -> np.ndarray:

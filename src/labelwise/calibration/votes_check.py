@@ -170,7 +170,7 @@ class _TestedCells:
         self.cells = Binned(test.claimed[1], self.observed, [N_BINS], adaptive=True)
         # claimed: about the probability that at least two people disagree
         expected = self.cells.sums(np.minimum(1.0, test.n * claims))
-        seen = self.cells.sums((self.observed > 0))
+        seen = self.cells.sums(self.observed > 0)
         informative = np.maximum(expected, seen)  # (E, bins)
         self.enough = informative.sum(axis=1) >= MIN_DISAGREEMENTS
         self.rest = bool(informative[~self.enough].sum() >= MIN_DISAGREEMENTS)

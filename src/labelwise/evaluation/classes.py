@@ -77,16 +77,19 @@ class ByClass(Tabular):
         own instances if ``y_true`` was given, which does not depend on prevalence, else over all.
         Classes without a value come last.
         """
+        return tuple(self.class_names[k] for k in self.order)
+
+    @property
+    def order(self) -> np.ndarray:
+        """The positions of the classes in the order of `ranking`."""
         value = np.asarray(self.ranked_means.epistemic.value)
-        order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
-        return tuple(self.class_names[k] for k in order)
+        return np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
 
     def _title(self) -> str:
         rule = "everywhere" if self.own is None else "own"
         return f"Most disputed first, by {RULES[rule]}"
 
     def _columns(self) -> dict[str, Any]:
-        order = [self.class_names.index(name) for name in self.ranking]
         columns: dict[str, Any] = {"class": self.class_names}
         if self.counts is not None:
             columns["n"] = self.counts
@@ -95,7 +98,7 @@ class ByClass(Tabular):
         columns |= self.everywhere.epistemic.columns("epistemic")
         columns |= self.everywhere.total.columns("total")
         columns |= self.everywhere.epistemic_share.columns("epistemic_share")
-        return {name: np.asarray(values)[order] for name, values in columns.items()}
+        return {name: np.asarray(values)[self.order] for name, values in columns.items()}
 
 
 def by_class(
