@@ -122,9 +122,10 @@ class Binned:
 
     def bootstrap_gaps(self, resampling: Resampling) -> Iterator[np.ndarray]:
         """`gaps` in some replicates after others, (replicates, columns, cells)."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, eye_array, vstack
 
         n_places = self.columns * self.n_cells
+        carried = eye_array(n_places, format="csr")  # blocks of any size give the same bits
         for counts in resampling.counts(max(self.n, n_places)):
             sums = np.zeros((n_places, len(counts)))
             for rows in row_blocks(self.n, self.columns):
@@ -132,7 +133,7 @@ class Binned:
                 ends = np.arange(len(differences) + 1) * self.columns
                 parts = differences.ravel(), self.places(rows).ravel(), ends
                 of_rows = csr_array(parts, shape=(len(differences), n_places))
-                sums += of_rows.T @ counts[:, rows].T.astype(float)
+                sums = vstack([carried, of_rows], "csr").T @ np.vstack([sums, counts[:, rows].T])
             yield (sums.T / counts.sum(axis=1)[:, None]).reshape(-1, self.columns, self.n_cells)
 
 
