@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from block_cases import labeled_ensemble, peak_with_small_blocks
 from command_line import run
 from labelwise.io import blocks, save_predictions
 
@@ -208,3 +209,19 @@ def test_an_error_far_into_a_file_says_where(tmp_path, monkeypatch) -> None:
     assert result.exit_code == 2
     assert "p.npz, rows 150 to 200: `probs` must sum to 1" in " ".join(result.stderr.split())
     assert "the first at index (1, 10)" in " ".join(result.stderr.split())
+
+
+def test_files_are_not_read_whole(tmp_path, monkeypatch) -> None:
+    """A stored .npz is mapped, and what is held of it are blocks and a few numbers per instance."""
+    path = tmp_path / "p.npz"
+    q, y = labeled_ensemble(22_000, 40)
+    size = q.probs.nbytes
+    save_predictions(path, probs=q.probs, y_true=y)
+    del q
+    run("evaluate", path, "--json")  # what it imports stays
+
+    def evaluate() -> None:
+        assert run("evaluate", path, "--ood", path, "--json").exit_code == 0
+
+    assert size > 1 << 24
+    assert peak_with_small_blocks(evaluate, monkeypatch) < 0.5 * size
