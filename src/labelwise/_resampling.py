@@ -24,8 +24,8 @@ MIN_UNITS_FOR_PERCENTILES = 100
 of a Brier score: .92 with 20, .93 with 40).
 """
 Bounds = tuple[float, float]
-COUNTS_PER_BLOCK = 4_000_000
-"""Counts drawn per block: 32 MB."""
+COUNTS_PER_BLOCK = 1 << 20
+"""Counts drawn per block: 8 MB."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -274,9 +274,10 @@ def mean_over_groups(
     """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random
     case, or of a random group.
     """
-    unit = "cases" if code is None else "groups"
-    _, code = np.unique(np.arange(len(x)) if code is None else code, return_inverse=True)
-    size, sums = np.bincount(code), np.bincount(code, x)
+    unit, size, sums = "cases", np.ones(len(x)), x
+    if code is not None:
+        _, code = np.unique(code, return_inverse=True)
+        unit, size, sums = "groups", np.bincount(code), np.bincount(code, x)
     n = len(size)
     if estimand == "case":
         mean = x.mean()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from calibration_cases import draw, sharpen
 from labelwise.calibration import check_calibration
 
@@ -109,3 +110,23 @@ def test_labels_that_may_occur_together_are_counted_one_by_one():
         "Over-confident by 25.0 percentage points (95 % interval 20.6 to 29.6): 65.0 % right, 90.0 "
         "% expected, of the labels of 400 instances."
     )
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_a_check_holds_the_mean_and_no_copy_of_the_members(multilabel, monkeypatch) -> None:
+    q, y = labeled_ensemble(10_000)
+    if multilabel:
+        q, y = lw.MultiLabelEnsemble(q.probs), np.eye(20, dtype=np.int8)[y]
+
+    def check() -> None:
+        check_calibration(q, y, n_bootstrap=4, rng=0)
+
+    assert peak_with_small_blocks(check, monkeypatch) < 1.2 * q.probs.nbytes
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_a_check_is_bit_identical_for_blocks_of_any_size(multilabel, monkeypatch) -> None:
+    q, y = labeled_ensemble(600, 6, "float64")
+    if multilabel:
+        q, y = lw.MultiLabelEnsemble(q.probs), np.eye(6, dtype=np.int8)[y]
+    check_same_bits(lambda: check_calibration(q, y, n_bootstrap=10, rng=0), monkeypatch)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from calibration_cases import draw, ece, sharpen
 from labelwise.calibration import calibration_errors, reliability_curves
+from labelwise.calibration.errors import top_label_error
 
 
 @pytest.fixture
@@ -56,3 +58,23 @@ def test_intervals_of_the_error_cover(power):
         errors = calibration_errors(forecast[rows], draw(p[rows], rng), rng=rng, n_bootstrap=50)
         held += errors.ece.low <= true <= errors.ece.high
     assert held / 60 >= 0.9
+
+
+@pytest.mark.parametrize("measure", [calibration_errors, reliability_curves])
+def test_errors_hold_the_mean_and_no_copy_of_the_members(measure, monkeypatch) -> None:
+    q, y = labeled_ensemble()
+    assert peak_with_small_blocks(lambda: measure(q, y), monkeypatch) < q.probs.nbytes
+
+
+def test_errors_are_bit_identical_for_blocks_of_any_size(monkeypatch) -> None:
+    q, y = labeled_ensemble(600, 6, "float64")
+    check_same_bits(lambda: calibration_errors(q, y, n_bootstrap=10, rng=0), monkeypatch)
+    check_same_bits(lambda: reliability_curves(q, y), monkeypatch)
+
+
+def test_the_error_of_the_top_label_from_its_probabilities_alone() -> None:
+    q, y = labeled_ensemble(600, 6)
+    mean = q.mean()
+    right = mean.argmax(axis=-1) == y
+    error = calibration_errors(q, y).ece
+    assert top_label_error(mean.max(axis=-1).astype(float), right) == error.value

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from labelwise.calibration import fit_calibration
 from labelwise.calibration.first_order import METHODS
 from labelwise.evaluation import log_loss
@@ -129,3 +130,25 @@ def test_a_label_that_no_temperature_fits_is_named():
     y[:, 1] = 1 - y[:, 1]
     with pytest.raises(ValueError, match=r"^label 'fever': no finite temperature .* same order\?$"):
         fit_calibration(q, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fit_holds_at_most_the_logits(method, monkeypatch) -> None:
+    q, y = labeled_ensemble(2000)
+    size = q.probs.nbytes
+
+    def fit() -> None:
+        fit_calibration(q, y, method=method)
+
+    assert peak_with_small_blocks(fit, monkeypatch) < 2 * size
+    fitted = fit_calibration(q, y, method=method)
+    assert peak_with_small_blocks(lambda: fitted(q), monkeypatch) < 1.5 * size
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fit_is_bit_identical_for_blocks_of_any_size(method, multilabel, monkeypatch) -> None:
+    q, y = labeled_ensemble(300, 3, "float64")
+    if multilabel:
+        q, y = lw.MultiLabelEnsemble(q.probs), np.eye(3, dtype=np.int8)[y]
+    check_same_bits(lambda: fit_calibration(q, y, method=method), monkeypatch)

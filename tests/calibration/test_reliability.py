@@ -16,7 +16,7 @@ def test_adaptive_bins_have_equal_mass_and_keep_ties_together():
     tied = np.repeat([0.2, 0.7], [900, 100])
     forecast = np.stack([rng.random(1000), tied], axis=1)
     outcomes = rng.integers(0, 2, forecast.shape)
-    count = Binned(forecast, outcomes, [10, 10], adaptive=True).sums(np.ones_like(forecast))
+    count = Binned(forecast, outcomes, [10], adaptive=True).sums(np.ones_like(forecast))
     np.testing.assert_array_equal(count[0], 100)
     assert sorted(count[1][count[1] > 0].tolist()) == [100, 900]
 

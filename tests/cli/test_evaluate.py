@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from block_cases import labeled_ensemble, peak_with_small_blocks
 from command_line import run
-from labelwise.io import save_predictions
+from labelwise.io import blocks, save_predictions
 
 
 def test_evaluate_as_json_and_as_tables(preds, tmp_path) -> None:
@@ -183,3 +184,44 @@ def test_out_of_distribution_predictions_need_as_many_members(preds, tmp_path) -
             stored,
             ood=lw.Ensemble(stored.probs[:4], class_names=stored.class_names),
         )
+
+
+def test_many_classes_are_cut_in_the_table_and_this_is_said(tmp_path) -> None:
+    path, k = tmp_path / "many.npz", 60
+    probs = np.random.default_rng(0).dirichlet(np.ones(k), (3, 200)).astype(np.float32)
+    save_predictions(path, probs=probs, y_true=np.arange(200) % k)
+    ranked = [x["class"] for x in json.loads(run("evaluate", path, "--json").stdout)["classes"]]
+    assert len(ranked) == k
+    text = run("evaluate", path).stdout
+    assert "(the first 50 of 60; --json has all)" in " ".join(text.split())
+    table = text.partition("epistemic share, own instances\n")[2].splitlines()
+    assert [line.split()[0] for line in table[:50]] == ranked[:50]
+    assert not table[50].strip()
+
+
+def test_an_error_far_into_a_file_says_where(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 3 * 50 * 4)
+    path = tmp_path / "p.npz"
+    probs = np.full((3, 200, 4), 0.25)
+    probs[1, 160] = 0.3
+    np.savez(path, probs=probs, y_true=np.zeros(200, int))
+    result = run("evaluate", path)
+    assert result.exit_code == 2
+    assert "p.npz, rows 150 to 200: `probs` must sum to 1" in " ".join(result.stderr.split())
+    assert "the first at index (1, 10)" in " ".join(result.stderr.split())
+
+
+def test_files_are_not_read_whole(tmp_path, monkeypatch) -> None:
+    """A stored .npz is mapped, and what is held of it are blocks and a few numbers per instance."""
+    path = tmp_path / "p.npz"
+    q, y = labeled_ensemble(22_000, 40)
+    size = q.probs.nbytes
+    save_predictions(path, probs=q.probs, y_true=y)
+    del q
+    run("evaluate", path, "--json")  # what it imports stays
+
+    def evaluate() -> None:
+        assert run("evaluate", path, "--ood", path, "--json").exit_code == 0
+
+    assert size > 1 << 24
+    assert peak_with_small_blocks(evaluate, monkeypatch) < 0.5 * size

@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 import labelwise as lw
+from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from labelwise.evaluation import by_class
 
 
@@ -200,3 +201,28 @@ def test_friendly_errors(rare):
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             by_class(*args, **options)
+
+
+@pytest.mark.parametrize(("n_bootstrap", "most"), [(0, 0.3), (5, 0.6)])
+def test_means_by_class_make_no_table_in_double_precision(n_bootstrap, most, monkeypatch) -> None:
+    q, y = labeled_ensemble()
+    u = lw.decompose(q)
+
+    def summarize() -> None:
+        by_class(u, y, n_bootstrap=n_bootstrap, rng=0)
+
+    assert peak_with_small_blocks(summarize, monkeypatch) < most * q.probs.nbytes
+
+
+def test_means_by_class_are_bit_identical_for_blocks_of_any_size(monkeypatch) -> None:
+    q, y = labeled_ensemble(600, 6, "float64")
+    u = lw.decompose(q)
+    check_same_bits(lambda: by_class(u, y), monkeypatch)
+
+
+def test_the_order_is_that_of_the_ranking() -> None:
+    q, y = labeled_ensemble(200, 6)
+    found = by_class(lw.decompose(q), y)
+    assert tuple(found.class_names[k] for k in found.order) == found.ranking
+    own = found.own.epistemic.value[found.order]
+    assert np.all(np.diff(own) <= 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from interval_cases import ensemble, softmax
 from labelwise.evaluation import bootstrap_uncertainty
 
@@ -126,3 +127,20 @@ def test_digits_are_kept_when_members_nearly_agree():
     np.testing.assert_allclose(widths[0], widths[1], rtol=1e-3)
     agree = lw.Ensemble(np.tile([0.3, 0.5, 0.2], (4, 1, 1)))
     assert not bootstrap_uncertainty(agree, rng=0, n_bootstrap=50).epistemic.high.any()
+
+
+def test_resampling_members_makes_no_copy_of_them(monkeypatch) -> None:
+    q, _ = labeled_ensemble(10_000)
+
+    def resample() -> None:
+        bootstrap_uncertainty(q, n_bootstrap=4, rng=0)
+
+    assert peak_with_small_blocks(resample, monkeypatch) < 0.2 * q.probs.nbytes
+
+
+@pytest.mark.parametrize("statistic", ["mean", "each"])
+def test_intervals_are_bit_identical_for_blocks_of_any_size(statistic, monkeypatch) -> None:
+    q, _ = labeled_ensemble(600, 6, "float64")
+    check_same_bits(
+        lambda: bootstrap_uncertainty(q, n_bootstrap=10, statistic=statistic, rng=0), monkeypatch
+    )

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labelwise as lw
+from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from labelwise.evaluation import brier_score, log_loss
 from optional_libraries import optional
 
@@ -84,3 +85,15 @@ def test_groups_are_drawn_whole():
     )
     assert float(twice) == pytest.approx(float(alone))
     assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high))
+
+
+@pytest.mark.parametrize("score", [brier_score, log_loss])
+def test_scores_hold_the_mean_and_no_copy_of_the_members(score, monkeypatch) -> None:
+    q, y = labeled_ensemble()
+    assert peak_with_small_blocks(lambda: score(q, y), monkeypatch) < 0.8 * q.probs.nbytes
+
+
+@pytest.mark.parametrize("score", [brier_score, log_loss])
+def test_scores_are_bit_identical_for_blocks_of_any_size(score, monkeypatch) -> None:
+    q, y = labeled_ensemble(600, 6, "float64")
+    check_same_bits(lambda: score(q, y, n_bootstrap=20, rng=0), monkeypatch)

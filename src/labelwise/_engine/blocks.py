@@ -8,7 +8,7 @@ tasks, which compute with NumPy.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
 from operator import getitem
@@ -17,9 +17,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from array_api_compat import is_dask_array
 
-from .._arrays import Array
+from .._arrays import Array, sum_first
 
 Q = TypeVar("Q")
+TABLE_BLOCK = 1 << 17  # numbers of a table (instances, columns) that are worked on at once
 # What users call the arrays of a distribution, where it is not the name of the field.
 _ARGUMENTS = {"stored": "probs", "loc": "mean"}
 
@@ -50,13 +51,10 @@ def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
     """
     n = q.batch_shape[0]
     per_position = q.n_numbers // max(n, 1)
-    blocks: list[Any]
+    blocks: Iterable[Any] = row_blocks(n, per_position, size)
     if per_position > size and len(q.batch_shape) > 1:
         # one position of the first axis is more than a block: without that axis
-        blocks = list(range(n))
-    else:
-        step = max(1, size // max(per_position, 1))
-        blocks = [slice(i, i + step) for i in range(0, n, step)]
+        blocks = range(n)
     results: list[np.ndarray] = []
     lengths: list[int | None] = []
     for block in blocks:
@@ -67,6 +65,37 @@ def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
                 results.append(np.empty((n, *inner), x.dtype))
             results[i][block] = x
     return _unflatten(results, lengths)
+
+
+def row_blocks(n: int, width: int, size: int | None = None) -> Iterator[slice]:
+    """All of ``n`` rows, in blocks of about ``size`` numbers (`TABLE_BLOCK`) where a row has
+    ``width``.
+    """
+    step = max(1, (size or TABLE_BLOCK) // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def add_rows(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """``sums`` (K,) and the ``rows`` (n, K), added one after another: the same bits for rows in
+    blocks of any size.
+    """
+    return np.asarray(sum_first(np.concatenate([sums[None], rows])))
+
+
+def numpy_in_blocks(f: Callable[[Any], Any], q: Any) -> Any:
+    """``f(q)``, a tuple of tuples of arrays; of NumPy in blocks, so that no temporary has the size
+    of the predictions.
+    """
+    if library_of(q) != "numpy" or not q.batch_shape or not all(q.batch_shape):
+        return f(q)
+    return in_blocks(f, q, TABLE_BLOCK)
+
+
+def mean_in_blocks(q: Any, change: Callable[[Any], Any] = lambda q: q) -> Array:
+    """``change(q).mean()``, see `numpy_in_blocks`."""
+    ((mean,),) = numpy_in_blocks(lambda part: ((change(part).mean(),),), q)
+    return mean
 
 
 def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from math import log
 
 import numpy as np
 
 from .._arrays import Array, namespace, smallest
+from .._engine.blocks import row_blocks
+from .._engine.kernel import thread_count
 
 BOUNDS = (1e-3, 1e3)
 
@@ -23,6 +26,12 @@ def logits_of_labels(p: np.ndarray) -> np.ndarray:
     return np.asarray(
         np.log(np.maximum(p, limits.tiny)) - np.log(np.maximum(1 - p, limits.eps / 2))
     )
+
+
+def logits_of_two(p: np.ndarray) -> np.ndarray:
+    """A label (M, N) as two classes (M, N, 2): absent, with the logit 0, and present."""
+    present = logits_of_labels(np.clip(p, 0, 1))
+    return np.moveaxis(np.stack([np.zeros_like(p), present]), 0, -1)
 
 
 def fit_temperature(
@@ -49,21 +58,34 @@ def fit_temperature(
     """
     from scipy.optimize import minimize_scalar
 
-    away = z - z[:, np.arange(len(y)), y, None]  # from the true class
-    w = np.full((len(z), 1), 1 / len(z)) if weights is None else weights
-    log_weights = np.log(np.maximum(w, 1e-300))
+    m, n, k = z.shape
+    w = np.full((m, 1), 1 / m) if weights is None else weights
+    log_weights = np.broadcast_to(np.log(np.maximum(w, 1e-300)), (m, n))
+    highest = z.max(axis=-1).astype(float)
+    truth = z[:, np.arange(n), y] - highest
+    blocks = list(row_blocks(n, m * k))
 
     def objective(s: float) -> float:
         """Mean negative log-likelihood at T = exp(s), in nats, and the prior."""
-        scaled = away / np.exp(s)
-        top = scaled.max(axis=-1)
-        log_p = -top - np.log(np.exp(scaled - top[..., None]).sum(axis=-1))
-        nll = -np.mean(np.logaddexp.reduce(log_p + log_weights, axis=0))
-        return float(nll + (s / prior_sd) ** 2 / 2 / len(y))
+        temperature = np.exp(s)
+        log_p = np.empty(n)
+
+        def fill(rows: slice) -> None:
+            odds = z[:, rows] - highest[:, rows, None]
+            odds /= temperature
+            np.exp(odds, out=odds)
+            of_members = truth[:, rows] / temperature - np.log(odds.sum(axis=-1))
+            of_members += log_weights[:, rows]
+            top = of_members.max(axis=0)
+            log_p[rows] = top + np.log(np.exp(of_members - top).sum(axis=0))
+
+        list(pool.map(fill, blocks))
+        return float((s / prior_sd) ** 2 / 2 / n - log_p.mean())
 
     # The mean over members need not be convex in s: first a grid.
     grid = np.linspace(log(BOUNDS[0]), log(BOUNDS[1]), 41)
-    i = int(np.argmin([objective(s) for s in grid]))
+    with ThreadPoolExecutor(thread_count()) as pool:
+        i = int(np.argmin([objective(s) for s in grid]))
     if i in (0, len(grid) - 1):
         where = "infinity. Are `y_true` and the classes in the same order?"
         if i == 0:
@@ -72,5 +94,6 @@ def fit_temperature(
             f"no finite temperature fits best: the likelihood keeps growing as T goes to {where}"
         )
     around = (grid[i - 1], grid[i + 1])
-    found = minimize_scalar(objective, bounds=around, method="bounded", options={"xatol": 1e-9})
+    with ThreadPoolExecutor(thread_count()) as pool:
+        found = minimize_scalar(objective, bounds=around, method="bounded", options={"xatol": 1e-9})
     return float(np.exp(found.x))

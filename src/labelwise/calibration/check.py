@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.blocks import row_blocks
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
 from .._tables import Check, counted
@@ -88,7 +89,11 @@ def accuracy_and_confidence(
     together, the share that are.
     """
     if not exclusive:
-        return ((p > 0.5) == outcomes).mean(axis=1), np.maximum(p, 1 - p).mean(axis=1)
+        right, confidence = np.empty((2, len(p)))
+        for rows in row_blocks(*p.shape):
+            right[rows] = ((p[rows] > 0.5) == outcomes[rows]).mean(axis=1)
+            confidence[rows] = np.maximum(p[rows], 1 - p[rows]).mean(axis=1)
+        return right, confidence
     top = p.argmax(axis=1)
     instances = np.arange(len(p))
     return outcomes[instances, top].astype(float), p[instances, top]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
@@ -46,8 +47,8 @@ class BinnedErrors:
     """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals
     of any confidence.
 
-    All arrays end in (binnings, columns). The columns are the classes, after the top label if the
-    classes exclude each other.
+    Errors and their replicates end in (binnings, columns). The columns are the classes, after the
+    top label if the classes exclude each other.
     """
 
     def __init__(
@@ -66,48 +67,69 @@ class BinnedErrors:
         y_true, self.groups = same_rows(q, y_true=y_true, groups=groups)
         self.p, self.outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n = len(self.p)
-        self.binnings = len(binnings)
-        columns = self.p, self.outcomes
+        forecast, outcomes = self.p, self.outcomes
         if self.exclusive:
-            columns = with_top_label(*columns)
-        forecast, outcomes = (np.tile(x, self.binnings) for x in columns)
-        n_bins_of_columns = np.repeat(binnings, columns[0].shape[1]).tolist()
-        binned = Binned(forecast, outcomes, n_bins_of_columns, adaptive)
+            forecast, outcomes = with_top_label(self.p, self.outcomes)
+            self.p, self.outcomes = forecast[:, 1:], outcomes[:, 1:]  # one table of each is held
+        binned = Binned(forecast, outcomes, binnings, adaptive)
         gaps = binned.gaps
-        self.value = self._errors_from_gaps(gaps)
+        self.value = binned.errors(gaps)
         rng = as_rng(rng)
         resampling = Resampling(self.n, self.groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
-            replicates = binned.bootstrap_gaps(resampling)
-            self.replicates = self._errors_from_gaps(replicates)
             wider = widening_of_few_groups(resampling.n_groups, confidence)
-            self.noise = wider * self._errors_from_gaps(replicates - gaps)
+            replicates, noise = [], []
+            for drawn in binned.bootstrap_gaps(resampling):
+                replicates.append(binned.errors(drawn))
+                noise.append(wider * binned.errors(drawn - gaps))
+            self.replicates, self.noise = np.concatenate(replicates), np.concatenate(noise)
             simulated = self._simulated_gaps(binned, resampling.n_bootstrap, rng)
-            self.null = np.stack([self._errors_from_gaps(x) for x in simulated])
-
-    def _errors_from_gaps(self, gaps: np.ndarray) -> np.ndarray:
-        """Errors from gaps (..., columns of all binnings, bins)."""
-        each = np.abs(gaps).sum(axis=-1)
-        return np.asarray(each.reshape(*each.shape[:-1], self.binnings, -1))
+            self.null = np.stack([binned.errors(x) for x in simulated])
 
     def _simulated_gaps(
         self, binned: Binned, n: int, rng: np.random.Generator
     ) -> Iterator[np.ndarray]:
         """Gaps of outcomes simulated ``n`` times from the forecasts, as if these were right."""
         forecast = binned.sums(binned.forecast)
-        cell = binned.cell.reshape(self.n, self.binnings, -1)
-        p, every = self.p, np.arange(self.n)
-        top, cumulative = p.argmax(axis=1), np.cumsum(p, axis=1)
+        blocks = list(row_blocks(self.n, binned.columns))
+        if self.exclusive:
+            top, cumulative = self.p.argmax(axis=1), np.cumsum(self.p, axis=1)
         for _ in range(n):
-            if self.exclusive:  # one class occurs, which may be the top label
-                level = rng.random((self.n, 1)) * cumulative[:, -1:]
-                drawn = (level >= cumulative[:, :-1]).sum(axis=1)
-                hit = np.concatenate([cell[every, :, 1 + drawn], cell[drawn == top, :, 0]])
-            else:
-                hit = np.moveaxis(cell, 1, 2)[rng.random(p.shape) < p]
-            hits = np.bincount(hit.ravel(), minlength=forecast.size).reshape(forecast.shape)
-            yield (hits - forecast) / self.n
+            hits = np.zeros(forecast.size, np.int64)
+            for rows in blocks:
+                if self.exclusive:  # one class occurs, which may be the top label
+                    level = rng.random(rows.stop - rows.start) * cumulative[rows, -1]
+                    drawn = _count_not_above(cumulative[rows, :-1], level)
+                    columns = 1 + drawn
+                    every = np.arange(rows.start, rows.stop)
+                    hit = binned.cell[every, columns] + binned.n_cells * columns
+                    hit = np.append(hit, binned.cell[every[drawn == top[rows]], 0])
+                else:
+                    p = self.p[rows]
+                    hit = binned.places(rows)[rng.random(p.shape) < p]
+                hits += np.bincount(hit, minlength=len(hits))
+            yield (hits.reshape(forecast.shape) - forecast) / self.n
+
+
+def top_label_error(confidence: np.ndarray, right: np.ndarray, n_bins: int = 15) -> float:
+    """`calibration_errors(...).ece` from the top label's probabilities and outcomes, (N,)."""
+    binned = Binned(confidence[:, None], right[:, None], [n_bins], adaptive=False)
+    return float(binned.errors(binned.gaps)[0, 0])
+
+
+def _count_not_above(rows: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """How many values of each increasing row (n, K) are at most its ``level`` (n,)."""
+    n, k = rows.shape
+    if k < 32:
+        return np.asarray((level[:, None] >= rows).sum(axis=1))
+    every, found = np.arange(n), np.zeros(n, np.int64)
+    step = 1 << k.bit_length()
+    while step > 1:  # the binary digits of the number, from the highest
+        step //= 2
+        tried = np.minimum(found + step, k)
+        found = np.where(rows[every, tried - 1] <= level, tried, found)
+    return found
 
 
 def widening_of_few_groups(n_groups: int, confidence: float) -> float:

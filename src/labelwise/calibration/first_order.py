@@ -4,13 +4,14 @@ labels may occur together.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from .._arrays import like, to_numpy
-from .._engine.blocks import with_values
+from .._arrays import Array, like, to_numpy
+from .._engine.blocks import mean_in_blocks, row_blocks, with_values
 from .._errors import InputError
 from .._frames import same_rows
 from .._tables import Tabular, first_names
@@ -20,7 +21,7 @@ from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of
 from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic
-from ._temperature import fit_temperature, logits_of_classes, logits_of_labels
+from ._temperature import fit_temperature, logits_of_classes, logits_of_labels, logits_of_two
 
 Method = Literal["temperature", "isotonic"]
 METHODS = ("temperature", "isotonic")
@@ -112,40 +113,62 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     weights = None
     if q.weights is not None:
         weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
-    p = to_numpy(q.probs).astype(float).reshape(q.n_members, -1, q.n_classes)
-
     maps = None
     temperature: Any = None
     if q.exclusive and method == "temperature":
         y = as_labels(y_true, "y_true", names, q.batch_shape)
         # Logits in the type of `q`, as they are when the temperature is applied.
-        z = to_numpy(logits_of_classes(q.probs)).astype(float).reshape(p.shape)
-        temperature = fit_temperature(z, y, weights)
+        z = _in_member_blocks(logits_of_classes, q.probs)
+        temperature = fit_temperature(to_numpy(z).reshape(q.n_members, -1, q.n_classes), y, weights)
+        del z
     else:
-        outcomes = outcomes_by_class(y_true, names, q.batch_shape).astype(int)
-        p = np.clip(p, 0, 1)
+        outcomes = outcomes_by_class(y_true, names, q.batch_shape)
         if method == "isotonic":
-            mean = p.mean(axis=0) if weights is None else (weights[..., None] * p).sum(axis=0)
+            mean = mean_in_blocks(q, _in_double).reshape(outcomes.shape)
             maps = tuple(map(_fit_probability_map, mean.T, outcomes.T))
         else:
-            # A label is present or absent: two classes, of which absence has the logit 0.
-            z = np.stack([np.zeros_like(p), logits_of_labels(p)], axis=-1)
             temperature = np.ones(q.n_classes)
             for k, y in enumerate(outcomes.T):
+                p = to_numpy(q.probs[..., k]).astype(float).reshape(q.n_members, -1)
                 try:
-                    temperature[k] = fit_temperature(z[:, :, k], y, weights)
+                    temperature[k] = fit_temperature(logits_of_two(p), y.astype(int), weights)
                 except ValueError as error:
                     raise ValueError(f"label {names[k]!r}: {error}") from error
-    after = _recalibrated(q, maps, temperature)
+    scores = []
+    for mean in (
+        mean_in_blocks(q),
+        mean_in_blocks(q, lambda part: _recalibrated(part, maps, temperature)),
+    ):
+        forecast = with_values(q, stored=mean[None, ...], weights=None)
+        scores.append((float(log_loss(forecast, y_true)), float(brier_score(forecast, y_true))))
+    (log_before, brier_before), (log_after, brier_after) = scores
     return Calibration(
         method,
         maps,
         temperature,
-        (float(log_loss(q, y_true)), float(log_loss(after, y_true))),
-        (float(brier_score(q, y_true)), float(brier_score(after, y_true))),
+        (log_before, log_after),
+        (brier_before, brier_after),
         q.n_classes,
         q.class_names,
     )
+
+
+def _in_double(q: Members) -> Members:
+    """The same ensemble in NumPy's float64."""
+    weights = None if q.weights is None else to_numpy(q.weights).astype(float)
+    return with_values(q, stored=to_numpy(q.probs).astype(float), weights=weights)
+
+
+def _in_member_blocks(f: Callable[[Array], Array], probs: Array) -> Array:
+    """``f(probs)``, an array like ``probs`` (M, ..., K); of NumPy in blocks of instances, so that
+    nothing else has the size of the predictions.
+    """
+    if not isinstance(probs, np.ndarray) or probs.ndim < 3:
+        return f(probs)
+    new = np.empty_like(probs)
+    for rows in row_blocks(probs.shape[1], probs[:, 0].size):
+        new[:, rows] = f(probs[:, rows])
+    return new
 
 
 def _fit_probability_map(p: np.ndarray, y: np.ndarray) -> IsotonicMap:
@@ -161,10 +184,9 @@ def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature:
     """The ensemble with its probabilities mapped, or at this temperature."""
     from scipy.special import expit
 
-    probs = q.probs
-    if maps is None and q.exclusive:
-        new = softmax_of(logits_of_classes(probs) / temperature)
-    else:
+    def mapped(probs: Array) -> Array:
+        if maps is None and q.exclusive:
+            return softmax_of(logits_of_classes(probs) / temperature)
         p = to_numpy(probs).astype(float)
         if maps is None:
             p = expit(logits_of_labels(p) / temperature)
@@ -172,7 +194,9 @@ def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature:
             p = np.stack([f(p[..., k]) for k, f in enumerate(maps)], axis=-1)
         if q.exclusive:
             p /= p.sum(axis=-1, keepdims=True)
-        new = like(p, probs)
+        return like(p, probs)
+
+    new = _in_member_blocks(mapped, q.probs)
     kind: Any = type(q)
     result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
     return with_values(result, ids=q.ids)

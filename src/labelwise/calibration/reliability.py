@@ -7,13 +7,15 @@ are linear in the instances, so a (cluster) bootstrap is one sparse matrix produ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
+from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._resampling import (
     Resampling,
@@ -54,58 +56,107 @@ class ReliabilityCurve(Tabular):
 
 
 class Binned:
-    """Forecasts (N, columns) of binary outcomes; each column has its own bins."""
+    """Forecasts (N, columns) of binary outcomes, in bins of each column's own.
+
+    With several numbers of bins at once, the edges of all of them cut a column into cells: every
+    bin is a row of cells, so that one pass over the instances serves all ``binnings``. Beside the
+    tables it is made of, it holds a byte for each of their numbers.
+    """
 
     def __init__(
-        self, forecast: np.ndarray, outcomes: np.ndarray, n_bins: Sequence[int], adaptive: bool
+        self, forecast: np.ndarray, outcomes: np.ndarray, binnings: Sequence[int], adaptive: bool
     ) -> None:
-        """``n_bins`` is the number of bins of each column."""
-        self.forecast, self.outcomes, self.n_bins = forecast, outcomes.astype(float), max(n_bins)
+        self.forecast, self.outcomes = forecast, outcomes
         self.n, self.columns = forecast.shape
-        self.edges = [
-            _bin_edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)
-        ]
-        self.bin = np.stack(
-            [np.searchsorted(e[1:-1], p) for e, p in zip(self.edges, forecast.T, strict=True)],
-            axis=-1,
-        )
-        self.cell = self.bin + self.n_bins * np.arange(self.columns)
+        self.n_cells = sum(binnings) - len(binnings) + 1
+        self.cell = np.empty(forecast.shape, np.min_scalar_type(self.n_cells))
+        """(N, columns): the cell of each forecast, from 0 in each column."""
+        same = [_inner_edges(forecast[:, 0], binnings, adaptive)] * self.columns
+        self.edges = same
+        """For each column the inner edges of each number of bins."""
+        if adaptive:
+            self.edges = [_inner_edges(column, binnings, adaptive) for column in forecast.T]
+            for column, edges in enumerate(self.edges):
+                self.cell[:, column] = np.searchsorted(_united(edges), forecast[:, column])
+        else:
+            for rows in row_blocks(*forecast.shape):
+                self.cell[rows] = np.searchsorted(_united(same[0]), forecast[rows])
+        # Where in (columns · cells) the bins begin, and which of the bins begin a column.
+        self._starts = []
+        for i in range(len(binnings)):
+            first = np.zeros((self.columns, self.n_cells), bool)
+            first[:, 0] = True
+            for column, edges in enumerate(self.edges):
+                first[column, 1 + np.searchsorted(_united(edges), edges[i])] = True
+            bins = np.flatnonzero(first)
+            self._starts.append((bins, np.flatnonzero(bins % self.n_cells == 0)))
+
+    def places(self, rows: Any) -> np.ndarray:
+        """The places in (columns · cells) of some instances' forecasts, (n, columns)."""
+        return np.asarray(self.cell[rows] + self.n_cells * np.arange(self.columns))
 
     def sums(self, x: np.ndarray) -> np.ndarray:
-        """Sums of ``x`` (N, columns) over the instances of each bin, (columns, n_bins)."""
-        sums = np.bincount(self.cell.ravel(), x.ravel(), minlength=self.columns * self.n_bins)
-        return np.asarray(sums.reshape(self.columns, self.n_bins))
+        """Sums of ``x`` (N, columns) over the instances of each cell, (columns, cells)."""
+        sums = np.zeros(self.columns * self.n_cells)
+        carried = np.arange(len(sums))  # so that blocks of any size give the same bits
+        for rows in row_blocks(self.n, self.columns):
+            places = np.append(carried, self.places(rows))
+            sums = np.bincount(places, np.append(sums, x[rows]))
+        return sums.reshape(self.columns, self.n_cells)
 
-    @property
+    @cached_property
     def gaps(self) -> np.ndarray:
-        """(columns, n_bins)."""
-        return np.asarray(self.sums(self.outcomes - self.forecast) / self.n)
+        """(columns, cells)."""
+        return (self.sums(self.outcomes) - self.sums(self.forecast)) / self.n
 
-    def bootstrap_gaps(self, resampling: Resampling) -> np.ndarray:
-        """`gaps` in every replicate, (replicates, columns, n_bins)."""
-        from scipy.sparse import csr_array
+    def errors(self, gaps: np.ndarray) -> np.ndarray:
+        """Sums of the bins' absolute gaps, (..., binnings, columns), from gaps of the cells, (...,
+        columns, cells).
+        """
+        gaps = gaps.reshape(*gaps.shape[:-2], -1)
+        errors = []
+        for bins, columns in self._starts:
+            of_bins = np.abs(np.add.reduceat(gaps, bins, axis=-1))
+            errors.append(np.add.reduceat(of_bins, columns, axis=-1))
+        return np.stack(errors, axis=-2)
 
-        rows = np.arange(self.n) if resampling.code is None else resampling.code
-        place = np.repeat(rows, self.columns), self.cell.ravel()
-        shape = resampling.n_groups, self.columns * self.n_bins
-        difference = self.outcomes - self.forecast
-        of_groups = csr_array((difference.ravel(), place), shape=shape).T
-        size = np.bincount(rows, minlength=resampling.n_groups)
-        parts = [
-            (of_groups @ counts.T).T / (counts @ size)[:, None]
-            for counts in resampling.group_counts()
-        ]
-        return np.concatenate(parts).reshape(-1, self.columns, self.n_bins)
+    def bootstrap_gaps(self, resampling: Resampling) -> Iterator[np.ndarray]:
+        """`gaps` in some replicates after others, (replicates, columns, cells)."""
+        from scipy.sparse import csr_array, eye_array, vstack
+
+        n_places = self.columns * self.n_cells
+        carried = eye_array(n_places, format="csr")  # blocks of any size give the same bits
+        for counts in resampling.counts(max(self.n, n_places)):
+            sums = np.zeros((n_places, len(counts)))
+            for rows in row_blocks(self.n, self.columns):
+                differences = self.outcomes[rows] - self.forecast[rows]
+                ends = np.arange(len(differences) + 1) * self.columns
+                parts = differences.ravel(), self.places(rows).ravel(), ends
+                of_rows = csr_array(parts, shape=(len(differences), n_places))
+                sums = vstack([carried, of_rows], "csr").T @ np.vstack([sums, counts[:, rows].T])
+            yield (sums.T / counts.sum(axis=1)[:, None]).reshape(-1, self.columns, self.n_cells)
 
 
-def _bin_edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
-    """Bins of equal width on [0, 1], or of equal mass (possibly fewer, because ties stay
-    together).
+def _inner_edges(p: np.ndarray, binnings: Sequence[int], adaptive: bool) -> list[np.ndarray]:
+    """The edges between bins, for each number of them: of equal width on [0, 1], or of equal mass
+    (possibly fewer, because ties stay together).
     """
     if not adaptive:
-        return np.linspace(0, 1, n_bins + 1)
-    inner = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins, method="inverted_cdf"))
-    return np.concatenate([[0.0], inner[inner < p.max()], [1.0]])
+        return [np.linspace(0, 1, n + 1)[1:-1] for n in binnings]
+    shares = np.concatenate([np.arange(1, n) / n for n in binnings])
+    quantiles = np.quantile(p, shares, method="inverted_cdf")
+    ends = np.cumsum(np.asarray(binnings) - 1)[:-1]
+    highest = p.max()
+    edges = []
+    for of_binning in np.split(quantiles, ends):
+        inner = np.unique(of_binning)
+        edges.append(inner[inner < highest])
+    return edges
+
+
+def _united(edges: list[np.ndarray]) -> np.ndarray:
+    """The edges of all numbers of bins."""
+    return np.unique(np.concatenate(edges))
 
 
 def with_top_label(p: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,8 +202,9 @@ def reliability_curves(
     if exclusive:
         p, outcomes = with_top_label(p, outcomes)
     labels = ("top label", *class_names) if exclusive else class_names
-    binned = Binned(p, outcomes, [n_bins] * p.shape[1], adaptive=False)
-    count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.outcomes), binned.sums(p)
+    binned = Binned(p, outcomes, [n_bins], adaptive=False)
+    count = binned.sums(np.broadcast_to(1.0, p.shape))
+    hits, total = binned.sums(outcomes), binned.sums(p)
     check_confidence(confidence)
     code, _ = group_codes(groups, len(p))
     if code is None:
@@ -160,6 +212,8 @@ def reliability_curves(
     else:
         low, high = _bin_intervals_over_groups(binned, code, confidence)
     there = count > 0
+    edges = np.concatenate([[0.0], *binned.edges[0], [1.0]])
+    errors = binned.errors(binned.gaps)[0]
     means = [np.where(there, x / np.where(there, count, 1), 0) for x in (total, hits)]
     return {
         label: ReliabilityCurve(
@@ -168,8 +222,8 @@ def reliability_curves(
             low[c, there[c]],
             high[c, there[c]],
             count[c, there[c]].astype(np.int64),
-            binned.edges[c],
-            float(np.abs(binned.gaps[c]).sum()),
+            edges,
+            float(errors[c]),
         )
         for c, label in enumerate(labels)
     }
@@ -179,10 +233,12 @@ def _bin_intervals_over_groups(
     binned: Binned, code: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of the frequency in each bin, (columns, n_bins); from 0 to 1 without cases."""
-    low, high = np.zeros((binned.columns, binned.n_bins)), np.ones((binned.columns, binned.n_bins))
+    low = np.zeros((binned.columns, binned.n_cells))
+    high = np.ones_like(low)
     for column in range(binned.columns):
-        for b in np.unique(binned.bin[:, column]):
-            here = binned.bin[:, column] == b
+        cell = binned.cell[:, column]
+        for b in np.unique(cell):
+            here = cell == b
             share = share_estimate(binned.outcomes[here, column], code[here], confidence)
             low[column, b], high[column, b] = share.low, share.high
     return low, high

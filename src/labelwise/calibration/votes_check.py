@@ -167,11 +167,10 @@ class _TestedCells:
     def __init__(self, claims: np.ndarray, test: Votes) -> None:
         self.observed = test.observed[1]
         # bins by repaired claims would select errors of the fit
-        bins = [N_BINS] * claims.shape[1]
-        self.cells = Binned(test.claimed[1], self.observed, bins, adaptive=True)
+        self.cells = Binned(test.claimed[1], self.observed, [N_BINS], adaptive=True)
         # claimed: about the probability that at least two people disagree
         expected = self.cells.sums(np.minimum(1.0, test.n * claims))
-        seen = self.cells.sums((self.observed > 0).astype(float))
+        seen = self.cells.sums(self.observed > 0)
         informative = np.maximum(expected, seen)  # (E, bins)
         self.enough = informative.sum(axis=1) >= MIN_DISAGREEMENTS
         self.rest = bool(informative[~self.enough].sum() >= MIN_DISAGREEMENTS)

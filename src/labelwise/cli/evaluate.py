@@ -16,11 +16,11 @@ from ._paths import InputPath, PredictionPath
 from ._votes import compare_votes, find_votes, show_votes
 
 if TYPE_CHECKING:
-    from ..decomposition import Uncertainty
-    from ..distributions import Distribution
     from ..evaluation.classes import ByClass
     from ..io import Predictions
     from ..losses import LossName
+
+MAX_CLASSES = 50  # rows of the table of classes
 
 
 @click.command()
@@ -99,7 +99,9 @@ def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
     if loaded.n_members != 1:
         title += ", most disagreement among the members first"
     columns = ("epistemic, own instances", "epistemic, all", "epistemic share, own instances")
-    rows = [tuple(x.values()) for x in result["classes"]]
+    rows = [tuple(x.values()) for x in result["classes"][:MAX_CLASSES]]
+    if len(rows) < len(result["classes"]):
+        title += f" (the first {len(rows)} of {len(result['classes']):,}; --json has all)"
     echo_table(title, ("class", "instances", *columns), rows)
     if result["members"] is not None:
         echo(result["members"])
@@ -158,40 +160,35 @@ def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     may occur together, accuracy is the share of labels that are right. One member has no epistemic
     uncertainty.
     """
-    import numpy as np
-
     from ..calibration import calibration_errors
     from ..calibration.check import confidence_sentence, mean_overconfidence
-    from ..decomposition import decompose
-    from ..evaluation import by_class, check_ensemble, rejection_curve
+    from ..calibration.errors import top_label_error
+    from ..evaluation import check_ensemble, rejection_curve
+    from ..evaluation._one_pass import summarize_instances
 
-    q = loaded.distribution()
-    u, mean, y = decompose(q, loss), q.mean(), loaded.true_class
+    found = summarize_instances(loaded, loss)
+    right, confidence = found.right, found.confidence
     instances = counted(len(loaded), "instance")
     if loaded.multilabel:
-        right = ((mean > 0.5) == y).mean(-1)
-        confidence = np.maximum(mean, 1 - mean).mean(-1)
-        labels, certainty, instances = y, "mean certainty", f"the labels of {instances}"
+        certainty, instances = "mean certainty", f"the labels of {instances}"
+        error = calibration_errors(loaded, loaded.y_true).classwise.value.mean()
     else:
-        right = (mean.argmax(-1) == y).astype(float)
-        confidence = mean.max(-1)
-        labels, certainty = loaded.y_true, "maximum probability"
+        certainty = "maximum probability"
+        error = top_label_error(confidence, right)
 
     single = loaded.n_members == 1
     rejection = {}
-    for name, score in {**_scores_by_part(q, u), certainty: -confidence}.items():
+    for name, score in {**found.scores, certainty: -confidence}.items():
         curve = rejection_curve(score, utility=right)
         numbers: dict[str, Any] = {
             "area": curve.area,
             "normalized_area": curve.normalized_area,
-            "augrc": rejection_curve(score, risk=1 - right).augrc,
+            "augrc": 0.5 + curve.augrc,  # of the risk 1 − utility
             "accuracy_at_80": curve.at_coverage(0.8),
         }
         if single and name == "epistemic":
             numbers = dict.fromkeys(numbers)
         rejection[name] = numbers
-    errors = calibration_errors(q, labels)
-    error = errors.classwise.value.mean() if errors.ece is None else errors.ece.value
     accuracy, expected = float(right.mean()), float(confidence.mean())
     overconfidence = mean_overconfidence(right, confidence, loaded.groups)
     members = None
@@ -210,21 +207,17 @@ def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
         },
         "calibration_error": float(error),
         "rejection": rejection,
-        "classes": _class_rows(by_class(u, labels), single),
+        "classes": _class_rows(found.classes, single),
     }
 
 
 def detection_numbers(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
     """How well each part tells ``other`` from ``loaded``, as plain data."""
-    from ..decomposition import decompose
     from ..evaluation import detection_scores
+    from ..evaluation._one_pass import uncertainty_scores
     from ..evaluation.detection import as_numbers
 
-    q, q_other = loaded.distribution(), other.distribution()
-    inside, outside = (
-        _scores_by_part(q, decompose(q, loss)),
-        _scores_by_part(q_other, decompose(q_other, loss)),
-    )
+    inside, outside = uncertainty_scores(loaded, loss), uncertainty_scores(other, loss)
     groups: dict[str, Any] = {}
     n_groups = None
     if loaded.groups is not None and other.groups is not None:
@@ -240,14 +233,6 @@ def detection_numbers(loaded: Predictions, other: Predictions, loss: LossName) -
     return {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
 
 
-def _scores_by_part(q: Distribution, u: Uncertainty) -> dict[str, Any]:
-    """Total, aleatoric and epistemic uncertainty of each instance."""
-    from ..evaluation import ranking_scores
-
-    total = u.sum() if u.loss.smooth else ranking_scores(q, u.loss)  # a kink has exact ties
-    return {"total": total.total, "aleatoric": total.aleatoric, "epistemic": total.epistemic}
-
-
 def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
     """What the members disagree about, class by class, most disagreement first."""
     columns = {
@@ -256,9 +241,8 @@ def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
         "epistemic_share": by.ranked_means.epistemic_share.value,
     }
     rows = []
-    for name in by.ranking:
-        k = by.class_names.index(name)
-        row: dict[str, Any] = {"class": name, "instances": None}
+    for k in by.order.tolist():
+        row: dict[str, Any] = {"class": by.class_names[k], "instances": None}
         if by.counts is not None:
             row["instances"] = int(by.counts[k])
         for key, values in columns.items():

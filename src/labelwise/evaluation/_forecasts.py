@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import mean_in_blocks
 from .._frames import library_of_frame, same_rows
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..distributions import Distribution
@@ -21,11 +22,12 @@ def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] |
     classes exclude each other (``None``: of an array, which does not say).
     """
     if isinstance(q, Predictions):
-        blocks = [as_numpy(block.distribution().mean(), name) for _, block in q.blocks()]
-        p = np.concatenate([np.empty((0, q.n_classes)), *blocks])
+        p = np.empty((len(q), q.n_classes))
+        for rows, block in q.blocks():
+            p[rows] = as_numpy(mean_in_blocks(block.distribution()), name)
         return p, q.class_names, not q.multilabel
     if isinstance(q, Distribution):
-        return as_numpy(q.mean(), name).astype(float), q.class_names, q.exclusive
+        return as_numpy(mean_in_blocks(q), name).astype(float), q.class_names, q.exclusive
     names = None
     if library_of_frame(q) is not None:
         q, _, _, names, _, _ = read_names(q, name, None, members=False)
@@ -64,7 +66,8 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
     class_names = names or tuple(map(str, range(p.shape[-1])))
     happened = outcomes_by_class(y_true, class_names, p.shape[:-1])
     one_class = to_numpy(y_true).ndim < p.ndim or bool(np.all(happened.sum(axis=1) == 1))
-    p = np.minimum(p.reshape(happened.shape), 1.0)
+    p = p.reshape(happened.shape)
+    np.minimum(p, 1.0, out=p)
     if exclusive is False:
         return p, happened, class_names, False
     if one_class:

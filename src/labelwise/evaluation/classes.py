@@ -6,12 +6,14 @@ the true classes, the ranking therefore uses means over the instances of each cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
+from .._engine.blocks import add_rows, row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
@@ -22,6 +24,9 @@ RULES = {
     "own": "mean EU_k over the instances of class k",
     "everywhere": "mean EU_k over all instances (small for rare classes, even disputed ones)",
 }
+
+# Of the number of instances and the sums of the three parts: which two make each of `ClassMeans`.
+_RATIOS = ((1, 0), (2, 0), (3, 0), (3, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +77,19 @@ class ByClass(Tabular):
         own instances if ``y_true`` was given, which does not depend on prevalence, else over all.
         Classes without a value come last.
         """
+        return tuple(self.class_names[k] for k in self.order)
+
+    @property
+    def order(self) -> np.ndarray:
+        """The positions of the classes in the order of `ranking`."""
         value = np.asarray(self.ranked_means.epistemic.value)
-        order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
-        return tuple(self.class_names[k] for k in order)
+        return np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
 
     def _title(self) -> str:
         rule = "everywhere" if self.own is None else "own"
         return f"Most disputed first, by {RULES[rule]}"
 
     def _columns(self) -> dict[str, Any]:
-        order = [self.class_names.index(name) for name in self.ranking]
         columns: dict[str, Any] = {"class": self.class_names}
         if self.counts is not None:
             columns["n"] = self.counts
@@ -90,7 +98,7 @@ class ByClass(Tabular):
         columns |= self.everywhere.epistemic.columns("epistemic")
         columns |= self.everywhere.total.columns("total")
         columns |= self.everywhere.epistemic_share.columns("epistemic_share")
-        return {name: np.asarray(values)[order] for name, values in columns.items()}
+        return {name: np.asarray(values)[self.order] for name, values in columns.items()}
 
 
 def by_class(
@@ -144,45 +152,129 @@ def by_class(
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
     y_true, groups = same_rows(u, y_true=y_true, groups=groups)
     shape, k = u.total.shape[:-1], len(u.class_names)
-    values = {part: as_numpy(getattr(u, part), part).reshape(-1, k) for part in PARTS}
-    n = len(values["total"])
+    values = [as_numpy(getattr(u, part), part).reshape(-1, k) for part in PARTS]
+    n = len(values[0])
     if n == 0:
         raise ValueError(f"`u` must have at least one instance; got shape {(*shape, k)}")
-    weights: dict[str, np.ndarray] = {"everywhere": np.ones((n, k))}
-    counts = None
+    outcomes = None
     if y_true is not None:
         outcomes = outcomes_by_class(y_true, u.class_names, shape)
-        weights["own"], counts = outcomes.astype(float), outcomes.sum(axis=0)
-    # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
-    measures = np.stack([np.ones((n, k)), *values.values()], axis=1)
-    parts = np.stack(list(weights.values()), axis=1)[:, :, None] * measures[:, None]
     resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
-    sums = parts.sum(axis=0)
-    replicates = resampling.sums(parts) if resampling.wanted else None
+    sums = ClassSums(k)
+    for rows in row_blocks(n, k):
+        sums.add([x[rows] for x in values], None if outcomes is None else outcomes[rows])
+    found = sums.result(u.class_names, confidence)
+    if not resampling.wanted:
+        return found
+    everywhere, own = _sums_of_groups(values, outcomes, resampling)
+    replicates = _replicated_sums([*everywhere, *own], resampling)
+    means = {
+        "everywhere": _with_intervals(found.everywhere, everywhere, replicates[:4], u, resampling)
+    }
+    if found.own is not None:
+        means["own"] = _with_intervals(found.own, own, replicates[4:], u, resampling)
+    return replace(found, **means)
 
-    def estimate(w: int, top: int, bottom: int = 0) -> Estimate:
-        """One sum divided by another, for all classes, with intervals."""
-        value = _ratio_of_sums(sums[w, top], sums[w, bottom])
-        if replicates is None:
-            return Estimate(value, confidence=confidence)
-        drawn = _ratio_of_sums(replicates[:, w, top], replicates[:, w, bottom])
-        units = _effective_number_of_groups(resampling.group_sums(parts[:, w, bottom]))
+
+class ClassSums:
+    """What every summary by class is a ratio of: the number of instances and the sums of total,
+    aleatoric and epistemic uncertainty, over all instances and over those of each class.
+
+    Memory: O(K). Blocks of any size give the same bits.
+    """
+
+    def __init__(self, k: int) -> None:
+        self.n = 0
+        self.everywhere = np.zeros((len(PARTS), k))
+        self.own: np.ndarray | None = None
+        """(4, K): the number, and the three sums."""
+
+    def add(self, values: Sequence[np.ndarray], outcomes: np.ndarray | None) -> None:
+        """Add the three parts (n, K) of some more instances, and to which classes these belong."""
+        n, k = values[0].shape
+        self.n += n
+        for i, x in enumerate(values):
+            self.everywhere[i] = add_rows(self.everywhere[i], x)
+        if outcomes is None:
+            return
+        if self.own is None:
+            self.own = np.zeros((1 + len(PARTS), k))
+        instances, labels = np.nonzero(outcomes)
+        labels = np.append(np.arange(k), labels)
+        for i, x in enumerate([outcomes, *values]):
+            self.own[i] = np.bincount(labels, np.append(self.own[i], x[instances, labels[k:]]))
+
+    def result(self, class_names: tuple[str, ...], confidence: float = 0.95) -> ByClass:
+        """The summary, without intervals."""
+        n = np.full((1, self.everywhere.shape[1]), float(self.n))
+        everywhere = _class_means(np.concatenate([n, self.everywhere]), confidence)
+        if self.own is None:
+            return ByClass(class_names, self.n, everywhere, None, None)
+        own, counts = _class_means(self.own, confidence), self.own[0].astype(np.int64)
+        return ByClass(class_names, self.n, everywhere, own, counts)
+
+
+def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:
+    """Means and the epistemic share from the number and the sums of the parts, (4, K)."""
+    ratios = [_ratio_of_sums(sums[top], sums[bottom]) for top, bottom in _RATIOS]
+    return ClassMeans(*(Estimate(ratio, confidence=confidence) for ratio in ratios))
+
+
+def _sums_of_groups(
+    values: Sequence[np.ndarray], outcomes: np.ndarray | None, resampling: Resampling
+) -> tuple[list[Any], list[Any]]:
+    """The number of instances and the sums of the three parts in each group, over all instances,
+    (G, 1) and (G, K), and over those of each class, as sparse (G, K).
+    """
+    from scipy.sparse import csr_array
+
+    n, k = values[0].shape
+    everywhere = [resampling.group_sums(x) for x in (np.ones((n, 1)), *values)]
+    own = []
+    if outcomes is not None:
+        instances, labels = np.nonzero(outcomes)
+        code = instances if resampling.code is None else resampling.code[instances]
+        for x in (outcomes, *values):
+            of_class = x[instances, labels].astype(float)
+            own.append(csr_array((of_class, (code, labels)), shape=(resampling.n_groups, k)))
+    return everywhere, own
+
+
+def _replicated_sums(tables: Sequence[Any], resampling: Resampling) -> list[np.ndarray]:
+    """The sums over the groups of each replicate, (replicates, K), of each table (G, K)."""
+    parts: list[list[np.ndarray]] = [[] for _ in tables]
+    for counts in resampling.group_counts():
+        drawn = counts.astype(float)
+        for part, table in zip(parts, tables, strict=True):
+            if not isinstance(table, np.ndarray):
+                part.append(drawn @ table)
+                continue
+            sums = np.zeros((len(drawn), table.shape[1]))
+            # in double precision, but not all of a table at once
+            for rows in row_blocks(*table.shape):
+                sums += drawn[:, rows] @ table[rows].astype(float)
+            part.append(sums)
+    return [np.concatenate(part) for part in parts]
+
+
+def _with_intervals(
+    means: ClassMeans,
+    tables: Sequence[Any],
+    replicates: Sequence[np.ndarray],
+    u: Uncertainty,
+    resampling: Resampling,
+) -> ClassMeans:
+    """The means with intervals from sums of the groups and of the replicates."""
+    estimates = []
+    for field, (top, bottom) in zip(fields(ClassMeans), _RATIOS, strict=True):
+        value = getattr(means, field.name).value
+        drawn = _ratio_of_sums(replicates[top], replicates[bottom])
         highest = 1.0
         if bottom == 0:
             highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
-        return resampling.estimate(value, drawn, (0.0, highest), units)
-
-    means = {}
-    for w, name in enumerate(weights):
-        share = estimate(w, 3, 1)
-        means[name] = ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3), share)
-    return ByClass(
-        class_names=u.class_names,
-        n=n,
-        everywhere=means["everywhere"],
-        own=means.get("own"),
-        counts=counts,
-    )
+        units = _effective_number_of_groups(tables[bottom])
+        estimates.append(resampling.estimate(value, drawn, (0.0, highest), units))
+    return ClassMeans(*estimates)
 
 
 def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
@@ -191,8 +283,13 @@ def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     return np.where(defined, top / np.where(defined, bottom, 1), np.nan)
 
 
-def _effective_number_of_groups(weights: np.ndarray) -> np.ndarray:
+def _effective_number_of_groups(weights: Any) -> np.ndarray:
     """How many equally weighted groups would say as much as groups with these weights (G, K), by
     class (Kish).
     """
-    return _ratio_of_sums(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
+    sums, squares = np.zeros((2, weights.shape[1]))
+    for rows in row_blocks(*weights.shape):
+        part = weights[rows].astype(float)
+        sums += part.sum(axis=0)
+        squares += (part**2).sum(axis=0)
+    return _ratio_of_sums(sums**2, squares)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._engine.blocks import with_values
+from .._engine.blocks import add_rows, numpy_in_blocks, row_blocks, with_values
 from .._resampling import Estimate, Resampling, check_replicates, t_quantile
 from .._tables import Tabular
 from .._validation.arguments import check_choice
@@ -19,6 +19,7 @@ from ..events import Family
 from ..losses import Loss, LossName
 
 MIN_MEMBERS = 3
+INSTANCE_BLOCK = 1 << 20  # predictions that are held in double precision at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,52 +102,67 @@ def bootstrap_uncertainty(
     n_bootstrap = check_replicates(n_bootstrap, required=True)
     m = _count_resampled_members(q)
     resampling = Resampling(m, None, n_bootstrap, confidence, rng)
-    u = decompose(q, loss, events=events)
-    k = len(u.class_names)
-    if not u.total.size:
+    if not all(q.batch_shape):
         raise ValueError("`q` must have at least one instance")
-
-    def statistic_of(aleatoric: Any, epistemic: Any) -> np.ndarray:
-        """TU, AU and EU of each label: their means, (3, K), or those of each instance."""
-        parts = np.stack([aleatoric + epistemic, aleatoric, epistemic]).reshape(3, -1, k)
-        return np.asarray(parts.mean(axis=1)) if statistic == "mean" else parts
-
-    estimate = statistic_of(
-        to_numpy(u.aleatoric).astype(float), to_numpy(u.epistemic).astype(float)
-    )
-    weights = np.ones(m) if q.weights is None else to_numpy(q.weights).astype(float)
-    members: Any = q
-    in_double = with_values(members, stored=to_numpy(members.probs).astype(float))
-    own_pairs = _pairs_of_different_members(weights / weights.sum())
-    # Sums over the replicates: equal draws of members are computed once.
-    used, sums, squares = 0, np.zeros_like(estimate), np.zeros_like(estimate)
     counts = np.concatenate(list(resampling.group_counts()))
-    for count, times in zip(*np.unique(counts, axis=0, return_counts=True), strict=True):
-        drawn = count * weights
-        if not drawn.any():
-            raise ValueError("`q` has members of weight 0: drop them before resampling members")
-        drawn = drawn / drawn.sum()
-        pairs = _pairs_of_different_members(drawn)
-        if pairs < 1e-12:  # a single member
-            continue
-        replicate = decompose(with_values(in_double, weights=drawn), u.loss, events=events)
-        away = statistic_of(replicate.aleatoric, replicate.epistemic * own_pairs / pairs) - estimate
-        sums += times * away
-        squares += times * away**2
-        used += times
-    variance = np.maximum(squares / used - (sums / used) ** 2, 0) * m / (m - 1)
-    half = t_quantile(m - 1, confidence) * np.sqrt(variance)
-    # on the log scale, and no higher than uncertainty can be
-    relative = np.where(estimate > 0, half / np.where(estimate > 0, estimate, 1), 0)
-    low = estimate * np.exp(-relative)
-    high = np.minimum(estimate * np.exp(relative), np.maximum(u.maximum, estimate))
-    shape = (k,) if statistic == "mean" else tuple(u.total.shape)
-    parts = []
-    for bounds in zip(estimate, low, high, strict=True):
-        value, least, most = (x.reshape(shape) for x in bounds)
-        parts.append(Estimate(value, least, most, confidence, "bootstrap over members"))
-    total, aleatoric, epistemic = parts
-    return UncertaintyIntervals(total, aleatoric, epistemic, u.class_names)
+    draws = list(zip(*np.unique(counts, axis=0, return_counts=True), strict=True))
+    weights = np.ones(m) if q.weights is None else to_numpy(q.weights).astype(float)
+    own_pairs = _pairs_of_different_members(weights / weights.sum())
+    one: Any = q[:1] if q.batch_shape else q
+    labels = decompose(one, loss, events=events)  # their names and the largest values
+
+    def parts_of(part: Any, drawn: np.ndarray | None) -> np.ndarray:
+        """TU, AU and EU of each label, (3, ..., K), of the members as drawn."""
+        ratio = 1.0
+        if drawn is not None:
+            part = with_values(part, stored=to_numpy(part.probs).astype(float), weights=drawn)
+            ratio = own_pairs / _pairs_of_different_members(drawn)
+        u = decompose(part, loss, events=events)
+        aleatoric, epistemic = to_numpy(u.aleatoric).astype(float), to_numpy(u.epistemic) * ratio
+        return np.stack([aleatoric + epistemic, aleatoric, epistemic])
+
+    def mean_parts(part: Any, drawn: np.ndarray | None) -> np.ndarray:
+        """Means of `parts_of` over the instances, (3, K), in blocks."""
+        n, *inner = part.batch_shape or (1,)
+        n_labels = len(labels.class_names)
+        sums = np.zeros((3, n_labels))
+        for rows in row_blocks(n, m * prod(inner) * part.n_classes, INSTANCE_BLOCK):
+            parts = parts_of(part[rows] if part.batch_shape else part, drawn)
+            for i, x in enumerate(parts.reshape(3, -1, n_labels)):
+                sums[i] = add_rows(sums[i], x)
+        return sums / prod(part.batch_shape)
+
+    statistic_of = mean_parts if statistic == "mean" else parts_of
+
+    def intervals_of(part: Any) -> tuple[tuple[np.ndarray, ...], ...]:
+        """Value, low and high of TU, AU and EU."""
+        estimate = statistic_of(part, None)
+        # Sums over the replicates: equal draws of members are computed once.
+        used, sums, squares = 0, np.zeros_like(estimate), np.zeros_like(estimate)
+        for count, times in draws:
+            drawn = count * weights
+            if not drawn.any():
+                raise ValueError("`q` has members of weight 0: drop them before resampling members")
+            drawn = drawn / drawn.sum()
+            if _pairs_of_different_members(drawn) < 1e-12:  # a single member
+                continue
+            away = statistic_of(part, drawn) - estimate
+            sums += times * away
+            squares += times * away**2
+            used += times
+        variance = np.maximum(squares / used - (sums / used) ** 2, 0) * m / (m - 1)
+        half = t_quantile(m - 1, confidence) * np.sqrt(variance)
+        # on the log scale, and no higher than uncertainty can be
+        relative = np.where(estimate > 0, half / np.where(estimate > 0, estimate, 1), 0)
+        low = estimate * np.exp(-relative)
+        high = np.minimum(estimate * np.exp(relative), np.maximum(labels.maximum, estimate))
+        return tuple(zip(estimate, low, high, strict=True))
+
+    found = intervals_of(q) if statistic == "mean" else numpy_in_blocks(intervals_of, q)
+    total, aleatoric, epistemic = (
+        Estimate(*bounds, confidence, "bootstrap over members") for bounds in found
+    )
+    return UncertaintyIntervals(total, aleatoric, epistemic, labels.class_names)
 
 
 def _count_resampled_members(q: Any) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import numpy_in_blocks
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
 from ..distributions.base import not_a_distribution
@@ -70,14 +71,21 @@ def ranking_scores(
     True
     """
     loss = as_loss(loss)
-    u = decompose(_renormalized(q), loss, events=events)
-    summed: Any = u.sum(weights)
-    total, aleatoric, epistemic = (to_numpy(getattr(summed, part)).astype(float) for part in PARTS)
-    largest = float(np.max(u.loss.maximum))
-    floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
-    return Components(
-        rounded(total), rounded(aleatoric), rounded(epistemic, floor), n_members=u.n_members
-    )
+    if not isinstance(q, Distribution):
+        raise not_a_distribution(q)
+
+    def scores(part: Distribution[Any]) -> Any:
+        u = decompose(_renormalized(part), loss, events=events)
+        summed: Any = u.sum(weights)
+        total, aleatoric, epistemic = (
+            to_numpy(getattr(summed, name)).astype(float) for name in PARTS
+        )
+        largest = float(np.max(u.loss.maximum))
+        floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
+        return ((rounded(total), rounded(aleatoric), rounded(epistemic, floor)),)
+
+    (parts,) = numpy_in_blocks(scores, q)
+    return Components(*parts, n_members=q.n_members if q.finite else None)
 
 
 def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
@@ -96,10 +104,8 @@ def tie_share(ranked: np.ndarray) -> float:
     return float(np.mean(np.append(same, False) | np.append(False, same)))
 
 
-def _renormalized(q: Any) -> Distribution[Any]:
+def _renormalized(q: Distribution[Any]) -> Distribution[Any]:
     """An ensemble of exclusive classes in float64, summing to 1; anything else as it is."""
-    if not isinstance(q, Distribution):
-        raise not_a_distribution(q)
     if q.members is None or not q.exclusive:
         return q
     probs, weights = q.members

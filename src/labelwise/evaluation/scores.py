@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from ._forecasts import forecasts
@@ -58,9 +59,10 @@ def brier_score(
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, _ = forecasts(q, y_true)
-    return _mean_score_with_interval(
-        np.sum((p - happened) ** 2, axis=1), groups, confidence, n_bootstrap, rng
-    )
+    each = np.empty(len(p))
+    for rows in row_blocks(*p.shape):
+        each[rows] = np.sum((p[rows] - happened[rows]) ** 2, axis=1)
+    return _mean_score_with_interval(each, groups, confidence, n_bootstrap, rng)
 
 
 def log_loss(
@@ -88,11 +90,14 @@ def log_loss(
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, exclusive = forecasts(q, y_true)
-    likely = p[happened] if exclusive else np.where(happened, p, 1 - p)
-    with np.errstate(divide="ignore"):
-        each = -np.log2(likely)
-    if not exclusive:
-        each = each.sum(axis=1)
+    each = np.empty(len(p))
+    for rows in row_blocks(*p.shape):
+        if exclusive:
+            likely = p[rows][happened[rows]][:, None]
+        else:
+            likely = np.where(happened[rows], p[rows], 1 - p[rows])
+        with np.errstate(divide="ignore"):
+            each[rows] = -np.log2(likely).sum(axis=1)
     return _mean_score_with_interval(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
 
 

@@ -18,6 +18,7 @@ from .._tables import counted
 from .._validation.labels import as_labels, check_names
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
+from .files import file_name
 from .grid import Grid
 from .npz import release_pages
 from .on_disk import OnDisk
@@ -302,6 +303,19 @@ class Predictions:
             stop = min(start + step, len(self))
             yield slice(start, stop), self.read(start, stop)
 
+    def read_distribution(self, start: int, stop: int) -> Distribution:
+        """The distribution of the instances from ``start`` to before ``stop``; an error says that
+        its rows are counted from there.
+        """
+        try:
+            return self.read(start, stop).distribution()
+        except ValueError as error:
+            wrong = error if isinstance(error, InputError) else InputError(str(error))
+            where = f"rows {start} to {stop}"
+            if self.path is not None:
+                where = f"{file_name(self.path)}, {where}"
+            raise wrong.found_in(where) from error
+
     def distribution(self) -> Distribution:
         """The second-order distribution of each instance; its values are checked."""
         if self.q is not None:
@@ -346,7 +360,7 @@ def _rows_of_index(index: Any, n: int) -> Any:
 def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
     """Some instances of an array: a slice of them, or positions in any order."""
     before: tuple[Any, ...] = (slice(None),) * axis
-    if isinstance(rows, slice) or not isinstance(x, OnDisk):
+    if isinstance(rows, slice) or not isinstance(x, OnDisk | np.memmap):
         part: np.ndarray = x[(*before, rows)]
         return part
     # Each block of the file that has some of the positions is read once.
@@ -357,4 +371,5 @@ def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
         if places.size:
             block = x[(*before, slice(start, start + step))]
             found[(*before, places)] = block[(*before, rows[places] - start)]
+            release_pages(x)
     return found
