@@ -67,7 +67,7 @@ def command(
     costs = None
     if costs_file is not None:
         costs = read_costs(costs_file)
-    choice = acquire(loaded.distribution(), costs, budget=budget, label=label, batch=batch)
+    choice = acquire(loaded, costs, budget=budget, label=label, batch=batch)
     ids: Any = loaded.ids
     if ids is None:
         ids = range(len(loaded))

@@ -1,0 +1,57 @@
+"""Distributions and stored predictions, a block of instances at a time: what needs only means and
+sums of the members never holds a copy of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._engine.blocks import library_of
+from ..distributions import Distribution
+from .predictions import Predictions
+
+BLOCK = 1 << 19  # numbers (members × instances × classes); no result depends on it
+
+
+def blocks_of(q: Distribution | Predictions) -> Iterator[tuple[Any, Distribution]]:
+    """All instances in order, in blocks along their first axis, each with its place.
+
+    Predictions are read from their files block by block. Values of other array libraries than NumPy
+    are one block: their own tasks or devices divide the work.
+    """
+    if isinstance(q, Predictions) and q.q is not None:
+        q = q.q
+    if isinstance(q, Predictions):
+        n, n_numbers = len(q), prod(q.shape)
+    elif q.batch_shape and library_of(q) == "numpy":
+        n, n_numbers = len(q), q.n_numbers
+    else:
+        n, n_numbers = 0, 0
+    if n_numbers <= BLOCK:
+        yield ..., q.distribution() if isinstance(q, Predictions) else q
+        return
+    step = max(1, BLOCK * n // n_numbers)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        if isinstance(q, Predictions):
+            yield slice(start, stop), q.read(start, stop).distribution()
+        else:
+            yield slice(start, stop), q[start:stop]
+
+
+def mean_of(q: Distribution | Predictions) -> np.ndarray:
+    """The mean probabilities (..., K) in the type of the predictions. Memory: the result."""
+    mean = np.empty(0)
+    for rows, block in blocks_of(q):
+        part = to_numpy(block.mean())
+        if rows is ...:
+            return part
+        if rows.start == 0:
+            mean = np.empty((len(q), *part.shape[1:]), part.dtype)
+        mean[rows] = part
+    return mean
