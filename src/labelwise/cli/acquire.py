@@ -75,7 +75,7 @@ def command(
     rows = []
     for rank, (i, name) in enumerate(zip(choice.index, choice.label, strict=True), start=1):
         rows.append((rank, ids[i], choice.score[i], name))
-    if output is not None and write_csv(output, columns, rows):
+    if output is not None and write_csv(output, [columns, *rows]):
         return
     if as_json:
         chosen = [dict(zip(columns, row, strict=True)) for row in rows]

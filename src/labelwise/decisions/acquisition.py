@@ -19,9 +19,10 @@ from .._validation.labels import class_position
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..io import Predictions
-from ..io.blocks import blocks_of
+from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName
 from .costs import Costs
+from .problem import add_rows
 
 BATCHES = ("top", "balanced")
 ROWS = 1024  # cases whose needs are computed at once
@@ -123,12 +124,6 @@ class Acquisition(Shown):
         return f"case {i}, for {label}: {percent(share, 0)} of its score of {score}"
 
 
-def add_rows(total: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """``total`` (K,) plus all ``rows`` (n, K), one after another: the same bits for any blocks."""
-    sums: np.ndarray = np.add.accumulate(np.concatenate([total[None], rows]))
-    return sums[-1]
-
-
 def acquire(
     q: Distribution | Predictions,
     costs: Costs | None = None,
@@ -220,13 +215,13 @@ def acquire(
 def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) -> Needs:
     """Epistemic uncertainty and prevalence of each class, in one pass."""
     total = np.zeros(pool.n_classes)
-    epistemic = np.empty(0)
-    for rows, block in blocks_of(pool):
-        total = add_rows(total, to_numpy(block.mean()).astype(float))
-        part = to_numpy(decompose(block, loss).epistemic)
-        if not epistemic.size:
-            epistemic = np.empty(pool.shape[-2:], part.dtype)
-        epistemic[rows] = part
+
+    def epistemic_of(block: Distribution) -> tuple[np.ndarray]:
+        nonlocal total
+        total = add_rows(total, to_numpy(block.mean()))
+        return (to_numpy(decompose(block, loss).epistemic),)
+
+    (epistemic,) = in_blocks_of(epistemic_of, pool)
     prevalence = np.maximum(total / len(pool), 1 / len(pool))
     return Needs(epistemic, prevalence, weight)
 

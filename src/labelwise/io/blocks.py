@@ -4,13 +4,13 @@ sums of the members never holds a copy of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import Array, to_numpy
 from .._engine.blocks import library_of
 from ..distributions import Distribution
 from .predictions import Predictions
@@ -44,14 +44,23 @@ def blocks_of(q: Distribution | Predictions) -> Iterator[tuple[Any, Distribution
             yield slice(start, stop), q[start:stop]
 
 
-def mean_of(q: Distribution | Predictions) -> np.ndarray:
-    """The mean probabilities (..., K) in the type of the predictions. Memory: the result."""
-    mean = np.empty(0)
+def in_blocks_of(
+    f: Callable[[Distribution], tuple[Array, ...]], q: Distribution | Predictions
+) -> tuple[Array, ...]:
+    """``f(q)``, arrays with the instances first, from the blocks of ``q``. Memory: the result."""
+    results: list[np.ndarray] = []
     for rows, block in blocks_of(q):
-        part = to_numpy(block.mean())
+        parts = f(block)
         if rows is ...:
-            return part
-        if rows.start == 0:
-            mean = np.empty((len(q), *part.shape[1:]), part.dtype)
-        mean[rows] = part
-    return mean
+            return parts
+        if not results:
+            results = [np.empty((len(q), *part.shape[1:]), part.dtype) for part in parts]
+        for result, part in zip(results, parts, strict=True):
+            result[rows] = part
+    return tuple(results)
+
+
+def mean_of(q: Distribution | Predictions) -> np.ndarray:
+    """The mean probabilities (..., K) in the type of the predictions."""
+    (mean,) = in_blocks_of(lambda block: (block.mean(),), q)
+    return to_numpy(mean)
