@@ -73,7 +73,7 @@ def command(
         ids = range(len(loaded))
     columns = ("rank", "id", "score", "label")
     rows = []
-    for rank, (i, name) in enumerate(zip(choice.index, choice.label, strict=True), start=1):
+    for rank, (i, name) in enumerate(zip(choice.indices, choice.label, strict=True), start=1):
         rows.append((rank, ids[i], choice.score[i], name))
     if output is not None and write_csv(output, [columns, *rows]):
         return

@@ -70,7 +70,7 @@ class Needs:
 class Acquisition(Shown):
     """Which cases to label next, best first."""
 
-    index: np.ndarray
+    indices: np.ndarray
     """Positions of the chosen cases, (budget,)."""
     score: np.ndarray
     """The score of every case in the pool, (N,)."""
@@ -93,27 +93,27 @@ class Acquisition(Shown):
         all cases of the pool.
         """
         return instance_frame(
-            {"score": self.score[self.index], "label": np.asarray(self.label)},
+            {"score": self.score[self.indices], "label": np.asarray(self.label)},
             self.score.shape,
             library,
             ids=ids,
             known=self.instance_ids,
-            where=self.index,
+            where=self.indices,
         )
 
     def _summary(self) -> Summary:
-        title = f"Acquisition: {len(self.index):,} of {len(self.score):,} cases, best first"
+        title = f"Acquisition: {len(self.indices):,} of {len(self.score):,} cases, best first"
         rows = []
-        for i, label in zip(self.index[:SHOWN].tolist(), self.label, strict=False):
+        for i, label in zip(self.indices[:SHOWN].tolist(), self.label, strict=False):
             rows.append((str(i), float(self.score[i]), label))
         note = ""
-        if len(self.index) > SHOWN:
-            note = f"… and {len(self.index) - SHOWN:,} more"
+        if len(self.indices) > SHOWN:
+            note = f"… and {len(self.indices) - SHOWN:,} more"
         return Summary(title, ("case", "score", "label"), rows, note)
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
-        i, label = int(self.index[j]), self.label[j]
+        i, label = int(self.indices[j]), self.label[j]
         score = f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
         if self.needs.n_classes_needed <= 1:
             return f"case {i}, for {label}: score {score}"
@@ -167,7 +167,7 @@ def acquire(
     --------
     >>> nevus = np.array([[0.9, 0.5, 0.9], [0.9, 0.5, 0.3]])
     >>> q = lw.Ensemble(np.stack([nevus, 1 - nevus], axis=-1), class_names=["nevus", "melanoma"])
-    >>> acquire(q, budget=1).index  # the members disagree about it; case 1 is a coin toss to both
+    >>> acquire(q, budget=1).indices  # the members disagree about it; case 1 is a coin toss to both
     array([2])
     >>> acquire(q, budget=1, label="melanoma").explain()
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
@@ -202,14 +202,14 @@ def acquire(
     needs = _needs_of_pool(pool, weight, loss)
     score = needs.scores()
     if batch == "balanced":
-        index, chosen_for = _let_classes_take_turns(needs, budget)
+        indices, chosen_for = _let_classes_take_turns(needs, budget)
     else:
-        index = np.argsort(-score, kind="stable")[:budget]
-        chosen_for = needs.of(index).argmax(axis=1)
+        indices = np.argsort(-score, kind="stable")[:budget]
+        chosen_for = needs.of(indices).argmax(axis=1)
         if label is not None:  # also where the members agree about it
             chosen_for = np.full(budget, wanted)
     labels = tuple(class_names[k] for k in chosen_for)
-    return Acquisition(index, score, labels, needs, class_names, q.ids)
+    return Acquisition(indices, score, labels, needs, class_names, q.ids)
 
 
 def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) -> Needs:
@@ -248,11 +248,11 @@ def _let_classes_take_turns(needs: Needs, budget: int) -> tuple[np.ndarray, np.n
                 del wanted[k]
             else:
                 chosen[case] = k
-    index = np.fromiter(chosen, int)[:budget]
+    indices = np.fromiter(chosen, int)[:budget]
     chosen_for = np.fromiter(chosen.values(), int)[:budget]
-    rest = np.setdiff1d(np.arange(len(needs.epistemic)), index)[: budget - len(index)]
+    rest = np.setdiff1d(np.arange(len(needs.epistemic)), indices)[: budget - len(indices)]
     # the members agree about these
-    return np.append(index, rest), np.append(chosen_for, needs.of(rest).argmax(axis=1))
+    return np.append(indices, rest), np.append(chosen_for, needs.of(rest).argmax(axis=1))
 
 
 def _most_needed(need: np.ndarray, budget: int) -> list[int]:
