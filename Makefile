@@ -28,7 +28,7 @@ help:
 	@echo "make lint    style, types and workflows"
 	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
 	@echo "make dist    source distributions and wheels of both packages in dist/, checked: contents, tags, sizes, tests, an installation"
-	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine); ARGS=--processors: each kernel"
+	@echo "make bench   speed and memory beside plain formulas, and their growth; writes benchmarks/RESULTS.md (25 minutes on an idle machine); ARGS=--processors: each kernel"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
 	@echo "make fuzz    20,000 damaged predictions, costs and events; ARGS=\"--seed 1 --files 2000 --only csv\""
 

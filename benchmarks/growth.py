@@ -1,230 +1,180 @@
-"""How time and memory of the commands and main functions grow with instances N, classes K and
-members M.
+"""How time and memory of the commands and main functions grow with members M, instances N and
+classes K, and what large calls take: two sections of RESULTS.md.
 
-Each measurement is a process of its own: ``python growth.py NAME M N K`` prints one as JSON, and
-``python growth.py [TEXT]`` the table of all (or those whose name has TEXT). Sizes grow by 4 along
-one axis at a time; an exponent is the slope of log(seconds) or log(bytes) on log(size), between the
-two larger sizes, where fixed costs matter least. Memory is the peak beyond what the process held
-before the call: of functions the input is not counted, of commands everything but an idle start.
+``python growth.py [TEXT]`` prints both, or the calls whose name has TEXT.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
-from math import log, nan
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from math import inf, isnan, log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from calls import COMMANDS, Measurement, functions, measure
 
-BASE = {"M": 5, "N": 50_000, "K": 10}
+BASE = {"m": 5, "n": 20_000, "k": 10}
 FACTOR = 4
 STEPS = 3
 MAX_EXPONENT = 1.1
 MAX_MULTIPLE = 2.0
+MB = 1e6
+Measure = Callable[..., Measurement]
+HEADER = [
+    "call",
+    *(f"time, {axis}" for axis in "NKM"),
+    *(f"memory, {axis}" for axis in "NKM"),
+    "peak ÷ input",
+    "s",
+]
+HOW = """\
+Exponents of time and memory in instances N, classes K and members M: three sizes of each, from 5 ×
+20,000 × 10 float32 (4 MB) in steps of four times to 64 MB, and the slope of a straight line through
+them on logarithmic scales. What the same call takes on next to nothing (imports, the start of a
+command) is subtracted. *Peak ÷ input*: the largest multiple of the predictions' size that is held
+at the last size of any axis, beyond the input of a function and the idle start of a command. *s*:
+seconds for 5 × 320,000 × 10. Each measurement is a process of its own. **Bold**: an exponent above
+1.1, that is, growth out of proportion, or a multiple above 2; inf: stopped after 90 seconds; –: too
+little to tell."""
+PROPORTION_HEADER = ["call", "size", "s", "peak", "÷ input", "target", ""]
+PROPORTION_HOW = """\
+Large calls, float32, each in a process of its own. The peak of a command is all it holds, that of a
+function what it holds beyond its input; the multiple of a command's input is without its idle
+start."""
 
 
-def _functions() -> dict[str, Callable[[Any, np.ndarray], Any]]:
-    import labelwise as lw
-
-    costs = lw.decisions.Costs(default=1.0, abstain=0.3)
-
-    def accumulate(q: Any, y: np.ndarray) -> Any:
-        accumulator = lw.Accumulator("log")
-        for member in q.probs:
-            accumulator.update(member)
-        return accumulator.result()
-
-    def rejection(q: Any, y: np.ndarray) -> Any:
-        score = q.probs[0].max(-1)
-        return lw.evaluation.rejection_curve(score, correct=y == 0)
-
-    return {
-        "decompose, log": lambda q, y: lw.decompose(q),
-        "Accumulator": accumulate,
-        "joint.decompose": lambda q, y: lw.joint.decompose(q),
-        "by_class": lambda q, y: lw.evaluation.by_class(lw.decompose(q), y),
-        "check_ensemble": lw.evaluation.check_ensemble,
-        "log_loss": lw.evaluation.log_loss,
-        "brier_score": lw.evaluation.brier_score,
-        "bootstrap_uncertainty": lambda q, y: lw.evaluation.bootstrap_uncertainty(
-            q, n_bootstrap=50
-        ),
-        "ranking_scores": lambda q, y: lw.evaluation.ranking_scores(q),
-        "rejection_curve": rejection,
-        "calibration_errors": lw.calibration.calibration_errors,
-        "check_calibration": lambda q, y: lw.calibration.check_calibration(q, y, n_bootstrap=50),
-        "reliability_curves": lw.calibration.reliability_curves,
-        "fit_calibration, temperature": lw.calibration.fit_calibration,
-        "fit_calibration, isotonic": lambda q, y: lw.calibration.fit_calibration(
-            q, y, method="isotonic"
-        ),
-        "fit_sets": lw.sets.fit_sets,
-        "decide": lambda q, y: lw.decisions.decide(q, costs, task="multiclass", y_true=y),
-        "decide, per label": lambda q, y: lw.decisions.decide(
-            q,
-            lw.decisions.Costs(missed=5.0, false_alarm=1.0),
-            task="per_label",
-            y_true=np.eye(q.n_classes, dtype=np.int8)[y],
-        ),
-        "acquire": lambda q, y: lw.decisions.acquire(q, budget=100),
-    }
-
-
-COMMANDS: dict[str, tuple[str, ...]] = {
-    "labelwise quantify": ("quantify", "{file}", "-o", "{folder}/out.npz"),
-    "labelwise evaluate": ("evaluate", "{file}"),
-    "labelwise acquire": ("acquire", "{file}", "--budget", "100", "-o", "{folder}/next.csv"),
-    "labelwise decide": ("decide", "{file}", "--costs", "{costs}", "-o", "{folder}/acts.csv"),
-    "labelwise sets fit": ("sets", "fit", "{file}", "-o", "{folder}/sets.npz"),
-    "labelwise report": ("report", "{file}", "-o", "{folder}/report.html"),
-}
-COSTS = "default = 1.0\nabstain = 0.3\n"
-
-
-class Measurement(NamedTuple):
-    """One run."""
-
-    seconds: float
-    memory: int
-    input: int
-
-
-def predictions(m: int, n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Members that agree more or less, float32, and labels drawn from their mean; every class
-    occurs.
+def exponent(values: Sequence[float]) -> float:
+    """The slope of a line through sizes that grow by `FACTOR`; infinite where one took too long,
+    NaN where fewer than two are more than nothing.
     """
-    rng = np.random.default_rng(0)
-    logits = rng.standard_normal((n, k), dtype=np.float32) * 2
-    probs = np.empty((m, n, k), np.float32)
-    for member in probs:
-        np.exp(logits + 0.5 * rng.standard_normal((n, k), dtype=np.float32), out=member)
-        member /= member.sum(-1, keepdims=True)
-    y = (probs[0].cumsum(-1) < rng.random((n, 1), dtype=np.float32)).sum(-1).clip(max=k - 1)
-    y[: 20 * k] = np.arange(20 * k) % k
-    return probs, y
+    steps = [step for step, value in enumerate(values) if value > 0]
+    if len(steps) < 2:
+        return nan
+    if inf in values:
+        return inf
+    logarithms = [log(values[step]) / log(FACTOR) for step in steps]
+    return float(np.polyfit(steps, logarithms, 1)[0])
 
 
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
-
-
-def measure_function(name: str, m: int, n: int, k: int) -> Measurement:
-    import labelwise as lw
-
-    run = _functions()[name]
-    run(lw.Ensemble(predictions(3, 500, 5)[0]), predictions(3, 500, 5)[1])  # imports, tables
-    probs, y = predictions(m, n, k)
-    q = lw.Ensemble(probs)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = _status("VmRSS")
-    start = time.perf_counter()
-    kept = run(q, y)
-    seconds = time.perf_counter() - start
-    del kept
-    return Measurement(seconds, max(0, _status("VmHWM") - before), probs.nbytes)
-
-
-def measure_command(name: str, m: int, n: int, k: int) -> Measurement:
-    with tempfile.TemporaryDirectory() as folder:
-        costs = Path(folder, "costs.toml")
-        costs.write_text(COSTS)
-        peaks, took = [], 0.0
-        for size in ((3, 500, 5), (m, n, k)):
-            probs, y = predictions(*size)
-            file = Path(folder, f"{size[1]}.npz")
-            np.savez(file, probs=probs, y_true=y)
-            input_bytes = probs.nbytes
-            del probs
-            words = [word.format(file=file, folder=folder, costs=costs) for word in COMMANDS[name]]
-            start = time.perf_counter()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "labelwise", *words], stdout=subprocess.DEVNULL
-            )
-            _, status, usage = os.wait4(process.pid, 0)
-            took = time.perf_counter() - start
-            if status:
-                raise RuntimeError(f"{name} failed for {size}")
-            peaks.append(usage.ru_maxrss * 1024)
-    return Measurement(took, max(0, peaks[1] - peaks[0]), input_bytes)
-
-
-def measure(name: str, m: int, n: int, k: int) -> Measurement:
-    """One measurement in a process of its own."""
-    command = [sys.executable, __file__, name, str(m), str(n), str(k)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return Measurement(*json.loads(done.stdout.splitlines()[-1]))
-
-
-def exponent(before: float, after: float) -> float:
-    return log(after / before) / log(FACTOR) if before > 0 and after > 0 else nan
-
-
-def grow(name: str) -> dict[str, Any]:
-    """The exponents along each axis, and the largest multiple of the input."""
+def grow(name: str, base: dict[str, int] = BASE, measure: Measure = measure) -> dict[str, Any]:
+    """The exponents along each axis, the largest multiple of the input, and seconds."""
     found: dict[str, Any] = {"name": name}
     multiples = []
-    first = measure(name, **{axis.lower(): size for axis, size in BASE.items()})
-    for axis in ("N", "K", "M"):
+    first = measure(name, **base)
+    for axis in "nkm":
         runs = [first]
         for step in range(1, STEPS):
-            sizes = BASE | {axis: BASE[axis] * FACTOR**step}
-            runs.append(measure(name, **{key.lower(): size for key, size in sizes.items()}))
-        found[f"time {axis}"] = exponent(runs[-2].seconds, runs[-1].seconds)
-        found[f"memory {axis}"] = exponent(runs[-2].memory, runs[-1].memory)
-        multiples.append(runs[-1].memory / runs[-1].input)
-        if axis == "N":
-            found["seconds"], found["input"] = runs[-1].seconds, runs[-1].input
-    found["multiple"] = max(multiples)
+            runs.append(measure(name, **base | {axis: base[axis] * FACTOR**step}))
+        found[f"time, {axis.upper()}"] = exponent([run.net_seconds for run in runs])
+        found[f"memory, {axis.upper()}"] = exponent([run.net_peak for run in runs])
+        multiples.append(runs[-1].net_peak / runs[-1].input)
+        if axis == "n":
+            found["s"] = runs[-1].seconds
+    found["peak ÷ input"] = max(multiples)
     return found
 
 
-def names() -> list[str]:
-    return [*_functions(), *COMMANDS]
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row of the table; what is above its limit is bold."""
+    texts = [row["name"]]
+    for column in HEADER[1:-1]:
+        limit = MAX_MULTIPLE if column == "peak ÷ input" else MAX_EXPONENT
+        text = "–" if isnan(row[column]) else f"{row[column]:.2f}"
+        texts.append(f"**{text}**" if row[column] > limit else text)
+    return [*texts, f"{row['s']:.2f}"]
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Exponents above 1.1 and multiples above 2 are marked."""
+class Target(NamedTuple):
+    """What a large call may take."""
 
-    def cell(value: float, limit: float) -> str:
-        if value != value:
-            return "–"
-        text = f"{value:.2f}"
-        return f"**{text}**" if value > limit else text
+    name: str
+    size: tuple[int, int, int]
+    seconds: float | None = None
+    bytes: float | None = None
+    multiple: float | None = None
+    """Of the input; with ``bytes``, these are added to it."""
 
-    columns = [f"{what} {axis}" for what in ("time", "memory") for axis in "NKM"]
-    lines = [
-        "| call | " + " | ".join(columns) + " | peak / input | s for 160 MB |",
-        "|---|" + "---:|" * (len(columns) + 2),
+    @property
+    def text(self) -> str:
+        parts = []
+        if self.seconds is not None:
+            parts.append(f"≤ {self.seconds:g} s")
+        memory = []
+        if self.multiple is not None:
+            memory.append(f"{self.multiple:g} ×")
+        if self.bytes is not None:
+            memory.append(f"{self.bytes / MB:,.0f} MB")
+        if memory:
+            parts.append(f"≤ {' + '.join(memory)}")
+        return ", ".join(parts)
+
+    def missed(self, found: Measurement) -> bool:
+        held, limit = found.peak, self.bytes
+        if self.multiple is not None:
+            held, limit = found.net_peak, self.multiple * found.input + (self.bytes or 0)
+        slow = self.seconds is not None and found.seconds > self.seconds
+        return slow or (limit is not None and held > limit)
+
+
+WIDE, TALL, CASES = (5, 50_000, 1000), (5, 1_000_000, 10), (5, 5000, 50)
+LABELS = (5, 200_000, 50)
+TARGETS = [
+    Target("labelwise evaluate", WIDE, 12, 1500 * MB),
+    Target("labelwise evaluate", TALL, 4, 600 * MB),
+    Target("labelwise acquire", WIDE, 8, 1500 * MB),
+    Target("labelwise decide", CASES, multiple=3),
+    Target("labelwise sets fit", TALL, multiple=2),
+    Target("labelwise quantify", TALL, multiple=2),
+    Target("check_calibration", TALL, bytes=100 * MB, multiple=1),
+    Target("bootstrap_uncertainty", TALL, bytes=100 * MB, multiple=1),
+    Target("fit_calibration", TALL, multiple=2),
+    Target("by_class", TALL, multiple=1),
+    Target("decide, per label", LABELS, multiple=2),
+    Target("fit_sets", TALL, multiple=1),
+    Target("calibration_errors", TALL, multiple=1),
+    Target("log_loss", TALL, multiple=1),
+    Target("brier_score", TALL, multiple=1),
+]
+
+
+def proportion_cells(target: Target, found: Measurement) -> list[str]:
+    m, n, k = target.size
+    return [
+        target.name,
+        f"{m} × {n:,} × {k:,} ({found.input / MB:,.0f} MB)",
+        f"{found.seconds:.3g}",
+        f"{found.peak / MB:,.0f} MB",
+        f"{found.net_peak / found.input:.2f}",
+        target.text,
+        "misses" if target.missed(found) else "",
     ]
+
+
+def all_growth(text: str = "") -> list[list[str]]:
+    """The rows of the section on growth."""
+    names = [name for name in (*COMMANDS, *functions()) if text in name]
+    return _printed(cells(grow(name)) for name in names)
+
+
+def in_proportion(text: str = "") -> list[list[str]]:
+    """The rows of the section on large calls."""
+    wanted = [target for target in TARGETS if text in target.name]
+    return _printed(
+        proportion_cells(target, measure(target.name, *target.size)) for target in wanted
+    )
+
+
+def _printed(rows: Iterable[list[str]]) -> list[list[str]]:
+    """All rows, each printed when it is there."""
+    found = []
     for row in rows:
-        cells = [cell(row[column], MAX_EXPONENT) for column in columns]
-        cells += [cell(row["multiple"], MAX_MULTIPLE), f"{row['seconds']:.2f}"]
-        lines.append(f"| {row['name']} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def main() -> None:
-    if len(sys.argv) == 5:
-        name, *sizes = sys.argv[1:]
-        run = measure_command if name in COMMANDS else measure_function
-        print(json.dumps(run(name, *map(int, sizes))))
-        return
-    wanted = " ".join(sys.argv[1:])
-    rows = []
-    for name in names():
-        if wanted in name:
-            rows.append(grow(name))
-            print(table(rows[-1:]).splitlines()[-1], file=sys.stderr, flush=True)
-    print(table(rows))
+        print(" | ".join(row), file=sys.stderr, flush=True)
+        found.append(row)
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    wanted = " ".join(sys.argv[1:])
+    all_growth(wanted)
+    in_proportion(wanted)

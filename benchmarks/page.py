@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import growth
 from table import Measured, Row
 from values import RANGES
 
@@ -248,6 +249,16 @@ def _extras(extra: dict[str, Any]) -> list[str]:
             "in the same process."
         ),
         *_table(["package", "dtype", "ms", "labelwise, ms", "ratio"], peers),
+        "",
+        "## Growth",
+        "",
+        growth.HOW,
+        *_table(growth.HEADER, extra["growth"]),
+        "",
+        "## In proportion",
+        "",
+        growth.PROPORTION_HOW,
+        *_table(growth.PROPORTION_HEADER, extra["proportion"]),
     ]
 
 

@@ -24,12 +24,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import growth
 import machine
 import numpy as np
 import page
 import table
 import values
 from accuracy import logistic_normal
+from calls import status
 from table import Measured, Row
 
 HERE = Path(__file__).parent
@@ -145,14 +147,9 @@ def memory(name: str, contender: str) -> float:
     run(small.data(small))
     data = row.data(row)
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = _status("VmRSS")
+    before = status("VmRSS")
     kept = run(data)
-    return (_status("VmHWM") - before) / data.nbytes if kept else np.nan
-
-
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(key)).split()[1]) * 1024
+    return (status("VmHWM") - before) / data.nbytes if kept else np.nan
 
 
 def _elsewhere(
@@ -175,6 +172,8 @@ def extras() -> dict[str, Any]:
         ],
         "scaling": weak_scaling((10**4, 10**5, 10**6, 10**7)),
         "peers": _elsewhere(str(HERE / "peers.py")),
+        "growth": growth.all_growth(),
+        "proportion": growth.in_proportion(),
     }
 
 

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from command_line import run as run_command
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
+import calls
 import files
+import growth
 import run
 import table
 import values
@@ -105,3 +108,64 @@ def test_a_new_page_keeps_the_section_on_other_processors(tmp_path):
     run.page.replace_section(path, "## Other processors\n\nslow\n")
     run.page.write(path, "# Speed\n\nnew\n")
     assert path.read_text() == "# Speed\n\nnew\n\n## Other processors\n\nslow\n"
+
+
+@pytest.mark.parametrize("name", calls.functions())
+def test_functions_whose_growth_is_measured(name):
+    probs, y = calls.predictions(3, 200, 4)
+    assert calls.functions()[name](lw.Ensemble(probs), y) is not None
+
+
+@pytest.mark.parametrize("name", calls.COMMANDS)
+def test_commands_whose_growth_is_measured(name, tmp_path):
+    calls.write_predictions(tmp_path, 3, 200, 4)
+    result = run_command(*calls.words_of(name, tmp_path))
+    assert result.exit_code == 0, result.output
+
+
+def test_a_measurement_is_a_process_of_its_own():
+    found = calls.measure("log_loss", 3, 1000, 4)
+    assert found.input == 3 * 1000 * 4 * 4
+    assert found.seconds > 0
+
+
+def growing(name, m, n, k):
+    """Time that grows with N² and memory with K, beside fixed costs."""
+    return calls.Measurement(7.0 + 1e-9 * n**2 * k, 5e7 + 10.0 * m * n * k, 7.0, 5e7, 4 * m * n * k)
+
+
+def test_growth_out_of_proportion_is_flagged():
+    row = growth.grow("quadratic", {"m": 5, "n": 1000, "k": 10}, growing)
+    assert row["time, N"] == pytest.approx(2)
+    assert row["time, K"] == pytest.approx(1)
+    assert np.isnan(growth.exponent([0, 0, 1]))
+    assert growth.exponent([1, 2, np.inf]) == np.inf
+    assert row["memory, M"] == pytest.approx(1)
+    assert row["peak ÷ input"] == pytest.approx(2.5)
+    texts = dict(zip(growth.HEADER, growth.cells(row), strict=True))
+    assert texts["time, N"] == "**2.00**"
+    assert texts["time, K"] == "1.00"
+    assert texts["peak ÷ input"] == "**2.50**"
+
+
+def test_a_large_call_misses_its_target_by_time_or_memory():
+    found = calls.Measurement(10.0, 300e6, 1.0, 50e6, 100_000_000)
+    for target, misses in (
+        (growth.Target("x", (1, 1, 1), 12, 400e6), False),
+        (growth.Target("x", (1, 1, 1), 9, 400e6), True),
+        (growth.Target("x", (1, 1, 1), 12, 200e6), True),
+        (growth.Target("x", (1, 1, 1), multiple=2.4), True),
+        (growth.Target("x", (1, 1, 1), bytes=20e6, multiple=2.4), False),
+    ):
+        assert target.missed(found) == misses, target.text
+        assert (growth.proportion_cells(target, found)[-1] == "misses") == misses
+
+
+def test_growth_is_on_the_page():
+    rows = [growth.cells(growth.grow("quadratic", {"m": 5, "n": 1000, "k": 10}, growing))]
+    large = [growth.proportion_cells(growth.TARGETS[0], growing("x", 5, 1000, 10))]
+    extra = {"memory": [], "scaling": [], "peers": [], "growth": rows, "proportion": large}
+    text = run.page.whole([], [], extra, "A machine", quick=False)
+    assert "## Growth" in text
+    assert "| quadratic | **2.00** |" in text
+    assert "| labelwise evaluate | 5 × 50,000 × 1,000 (0 MB) |" in text

@@ -230,7 +230,7 @@ def test_a_class_by_number() -> None:
 
 def test_acquired_cases_have_their_index() -> None:
     choice = lw.decisions.acquire(lw.Ensemble(frames()), budget=3)
-    assert list(choice.to_frame().index) == [IDS[i] for i in choice.index]
+    assert list(choice.to_frame().index) == [IDS[i] for i in choice.indices]
 
 
 def test_an_index_of_words_beside_arrays_is_said() -> None:

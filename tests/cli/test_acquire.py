@@ -34,12 +34,12 @@ def test_a_hundred_cases_for_one_class(preds, tmp_path) -> None:
     choice = lw.decisions.acquire(lw.Ensemble(PROBS, class_names=NAMES), budget=100, label="cat")
     with (tmp_path / "next.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["id"] for row in rows] == [IDS[i] for i in choice.index]
+    assert [row["id"] for row in rows] == [IDS[i] for i in choice.indices]
     assert [int(row["rank"]) for row in rows] == list(range(1, 101))
     assert {row["label"] for row in rows} == {"cat"}
-    np.testing.assert_allclose([float(row["score"]) for row in rows], choice.score[choice.index])
+    np.testing.assert_allclose([float(row["score"]) for row in rows], choice.score[choice.indices])
     assert "100 of 300 cases to label next, for cat" in result.output
-    assert f"{IDS[choice.index[0]]}: {choice.explain(0)}" in result.output
+    assert f"{IDS[choice.indices[0]]}: {choice.explain(0)}" in result.output
     pipe = run(preds, "--label", "cat", "--budget", 100, "-o", "-")
     assert pipe.stdout.splitlines() == (tmp_path / "next.csv").read_text().splitlines()
 
@@ -51,7 +51,7 @@ def test_all_classes_with_costs(preds, tmp_path) -> None:
     )
     q = lw.Ensemble(PROBS, class_names=NAMES)
     choice = lw.decisions.acquire(q, lw.decisions.Costs(missed={"dog": 30}), budget=7)
-    assert [row["id"] for row in found["chosen"]] == [IDS[i] for i in choice.index]
+    assert [row["id"] for row in found["chosen"]] == [IDS[i] for i in choice.indices]
     assert found["chosen"][0]["label"] == choice.label[0]
     balanced = json.loads(run(preds, "--budget", 6, "--batch", "balanced", "--json").stdout)
     assert sorted(row["label"] for row in balanced["chosen"]) == sorted(2 * NAMES)

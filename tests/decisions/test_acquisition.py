@@ -25,14 +25,14 @@ def test_one_class_needs_no_costs_of_the_others():
     q = lw.Ensemble(rng.dirichlet(np.ones(4), (5, 200)), class_names=["ant", "bee", "cat", "dog"])
     choice = acquire(q, budget=20, label="cat")
     expected = np.argsort(-lw.decompose(q, "log").epistemic[:, 2], kind="stable")[:20]
-    assert choice.index.tolist() == expected.tolist()
+    assert choice.indices.tolist() == expected.tolist()
     assert set(choice.label) == {"cat"}
     assert "for cat: score" in choice.explain(0)
     weighted = acquire(q, Costs(missed={"cat": 9}), budget=20, label="cat")
-    assert weighted.index.tolist() == expected.tolist()
+    assert weighted.indices.tolist() == expected.tolist()
     np.testing.assert_allclose(weighted.score, 9 * choice.score)
     unnamed = acquire(lw.Ensemble(q.probs), budget=20, label="2")
-    assert unnamed.index.tolist() == expected.tolist()
+    assert unnamed.indices.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
     common = np.array([[0.7, 0.3, 0.0], [0.4, 0.6, 0.0]])
     rare = np.array([[0.9, 0.0, 0.1], [1.0, 0.0, 0.0]])
     q = lw.Ensemble(np.stack([common] * 18 + [rare] * 2, axis=1), class_names=NAMES)
-    assert set(acquire(q, budget=2).index) == {18, 19}
+    assert set(acquire(q, budget=2).indices) == {18, 19}
     assert acquire(q, budget=2).label == ("rare", "rare")
     bald = lw.joint.decompose(q).epistemic
     assert not {18, 19} & set(np.argsort(-bald)[:2])
@@ -94,7 +94,7 @@ def test_stakes_move_the_choice():
     light, heavy = (acquire(q, Costs(missed={"usual": w}), budget=10) for w in (1, 1000))
     assert set(heavy.label) == {"usual"}
     assert set(light.label) != {"usual"}
-    assert np.array_equal(heavy.index, np.argsort(-heavy.score, kind="stable")[:10])
+    assert np.array_equal(heavy.indices, np.argsort(-heavy.score, kind="stable")[:10])
 
 
 def test_several_labels_at_once():
@@ -102,7 +102,7 @@ def test_several_labels_at_once():
     q = lw.MultiLabelEnsemble(probs)
     share = q.mean().mean(axis=0)
     assert np.allclose(acquire(q, budget=2).score, (lw.decompose(q).epistemic / share).sum(axis=-1))
-    assert len(acquire(q, budget=20).index) == 20
+    assert len(acquire(q, budget=20).indices) == 20
 
 
 @given(
@@ -113,10 +113,10 @@ def test_several_labels_at_once():
 def test_every_batch_is_a_set_of_cases_with_a_reason(seed, budget, batch):
     q = pool(seed, n=12)
     choice = acquire(q, budget=budget, batch=batch)
-    assert len(set(choice.index.tolist())) == budget
+    assert len(set(choice.indices.tolist())) == budget
     assert set(choice.label) <= set(NAMES)
     assert choice.explain(budget - 1).startswith(
-        f"case {choice.index[-1]}, for {choice.label[-1]}:"
+        f"case {choice.indices[-1]}, for {choice.label[-1]}:"
     )
     if batch == "balanced":
         counts = np.bincount([NAMES.index(name) for name in choice.label], minlength=3)
@@ -127,7 +127,7 @@ def test_balanced_takes_each_classs_neediest_cases():
     q = pool()
     choice = acquire(q, budget=3, batch="balanced")
     taken: set[int] = set()
-    for i, name in zip(choice.index, choice.label, strict=True):
+    for i, name in zip(choice.indices, choice.label, strict=True):
         need = choice.need[:, NAMES.index(name)].copy()
         need[list(taken)] = -1
         assert i == need.argmax()
@@ -140,7 +140,7 @@ def test_an_explanation_is_about_the_class_the_case_was_chosen_for():
     need = class_need(q)
     shares = [
         need[i, NAMES.index(name)] / need[i].sum()
-        for i, name in zip(choice.index, choice.label, strict=True)
+        for i, name in zip(choice.indices, choice.label, strict=True)
     ]
     assert min(shares) < 0.5  # not every case is chosen for the class it says most about
     for j, share in enumerate(shares):
@@ -156,14 +156,14 @@ def test_a_class_takes_its_turn_only_as_long_as_it_needs_a_case():
     )
     choice = acquire(lw.Ensemble(probs, class_names=NAMES), budget=3, batch="balanced")
     assert choice.label[:2] == ("rare", "common")  # and nobody needs case 1
-    assert choice.index.tolist() == [2, 0, 1]
+    assert choice.indices.tolist() == [2, 0, 1]
     assert choice.explain(2) == "case 1: score 0, the members agree about it"
     never = acquire(
         lw.Ensemble(np.delete(probs, 2, axis=1), class_names=NAMES), budget=2, batch="balanced"
     )
     assert "rare" not in never.label
     agree = acquire(lw.Ensemble(probs[[0, 0]]), budget=2, batch="balanced")
-    assert agree.index.tolist() == [0, 1]
+    assert agree.indices.tolist() == [0, 1]
 
 
 def test_mistakes_are_told():

@@ -38,5 +38,5 @@ def test_plans_and_choices_are_tables(library):
     choice = lw.decisions.acquire(q, budget=5)
     frame = choice.to_frame(ids=ids, library=library)
     assert list(frame.columns) == ["rank", "id", "score", "label"]
-    assert list(frame["id"]) == [ids[i] for i in choice.index]
+    assert list(frame["id"]) == [ids[i] for i in choice.indices]
     assert list(frame["label"]) == list(choice.label)

@@ -98,7 +98,7 @@ def test_decide_and_acquire(q: StickBreaking) -> None:
     plan = lw.decisions.decide(q, costs, task="multiclass")
     assert plan.action.shape == (40,)
     assert np.all(plan.value_of_knowledge >= 0)
-    assert len(lw.decisions.acquire(q, budget=5).index) == 5
+    assert len(lw.decisions.acquire(q, budget=5).indices) == 5
 
 
 def test_evaluate_and_calibrate(q: StickBreaking, y_true: np.ndarray) -> None:

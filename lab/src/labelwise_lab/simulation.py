@@ -132,7 +132,7 @@ def simulate(
         pool = np.setdiff1d(np.arange(len(y)), labeled)
         q = _predict(model, X[pool], classes, names)
         if strategy == "label_wise":
-            chosen = acquire(q, costs, budget=budget, batch=batch, loss=loss).index
+            chosen = acquire(q, costs, budget=budget, batch=batch, loss=loss).indices
         else:
             score = _baseline_scores(q, strategy, draw_seed)
             chosen = np.argsort(-score, kind="stable")[:budget]

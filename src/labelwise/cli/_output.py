@@ -118,16 +118,20 @@ def json_option(instead_of: str = "tables") -> Callable[[Callable[..., None]], C
     )
 
 
-def write_csv(output: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bool:
-    """Write a table to a file, or to standard output for ``-``; whether it went there."""
-    from ..io.atomic import write_file
-    from ..io.csv import csv_text
+def write_csv(output: Path, rows: Iterable[Sequence[Any]]) -> bool:
+    """Write a table, its header first, to a file, or to standard output for ``-``; whether it went
+    there. Rows are written as they come.
+    """
+    from ..io.atomic import replacing
+    from ..io.csv import csv_texts
 
-    text = csv_text(columns, rows)
     if str(output) == "-":
-        echo_data(text)
+        for text in csv_texts(rows):
+            echo_data(text)
         return True
-    write_file(output, text)
+    with replacing(output) as file:
+        for text in csv_texts(rows):
+            file.write(text.encode())
     return False
 
 

@@ -67,15 +67,15 @@ def command(
     costs = None
     if costs_file is not None:
         costs = read_costs(costs_file)
-    choice = acquire(loaded.distribution(), costs, budget=budget, label=label, batch=batch)
+    choice = acquire(loaded, costs, budget=budget, label=label, batch=batch)
     ids: Any = loaded.ids
     if ids is None:
         ids = range(len(loaded))
     columns = ("rank", "id", "score", "label")
     rows = []
-    for rank, (i, name) in enumerate(zip(choice.index, choice.label, strict=True), start=1):
+    for rank, (i, name) in enumerate(zip(choice.indices, choice.label, strict=True), start=1):
         rows.append((rank, ids[i], choice.score[i], name))
-    if output is not None and write_csv(output, columns, rows):
+    if output is not None and write_csv(output, [columns, *rows]):
         return
     if as_json:
         chosen = [dict(zip(columns, row, strict=True)) for row in rows]

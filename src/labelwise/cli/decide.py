@@ -91,7 +91,7 @@ def command(
     import numpy as np
 
     from ..decisions import decide
-    from ..decisions.frames import decision_csv_columns
+    from ..decisions.frames import decision_csv_rows
 
     loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
@@ -102,14 +102,12 @@ def command(
             echo(f"Note: {note}", err=True)
     costs = read_costs(costs_file)
     with warnings_as_notes():  # such as that the probabilities are badly calibrated
-        plan = decide(loaded.distribution(), costs, task=task, y_true=loaded.y_true)
+        plan = decide(loaded, costs, task=task, y_true=loaded.y_true)
     ids = loaded.ids
     if ids is None:
         ids = np.arange(len(loaded))
-    if output is not None:
-        columns = decision_csv_columns(plan, ids, loaded.y_true)
-        if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
-            return
+    if output is not None and write_csv(output, decision_csv_rows(plan, ids, loaded.y_true)):
+        return
     per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)
     # asked cases often cost the same: first those where the answer saves most
     per_answer = plan.value_of_label.reshape(len(loaded), -1).sum(axis=1)

@@ -4,7 +4,8 @@ weighted by costs and class prevalence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,59 @@ from .._validation.arguments import check_choice, check_positive
 from .._validation.labels import class_position
 from ..decomposition import decompose
 from ..distributions import Distribution
+from ..io import Predictions
+from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName
 from .costs import Costs
+from .problem import add_rows
 
 BATCHES = ("top", "balanced")
+ROWS = 1024  # cases whose needs are computed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """What the pool's cases mean to the classes: EU_k / π_k · w_k, computed for the cases that are
+    asked for.
+    """
+
+    epistemic: np.ndarray
+    """EU in the type it was computed in, (N, K)."""
+    prevalence: np.ndarray
+    weight: np.ndarray
+    """The cost of missing each class, (K,); 0 for classes that do not count."""
+
+    def of(self, cases: Any, classes: Any = slice(None)) -> np.ndarray:
+        """The needs of some cases, of all classes or of some."""
+        epistemic = self.epistemic[cases, classes].astype(float)
+        return np.asarray(epistemic / self.prevalence[classes] * self.weight[classes])
+
+    def scores(self) -> np.ndarray:
+        """The sum over the classes of each case, (N,)."""
+        score = np.empty(len(self.epistemic))
+        for start in range(0, len(score), ROWS):
+            rows = slice(start, start + ROWS)
+            score[rows] = self.of(rows).sum(axis=1)
+        return score
+
+    def totals(self) -> np.ndarray:
+        """The sum over the cases of each class, (K,)."""
+        total = np.zeros(len(self.weight))
+        for start in range(0, len(self.epistemic), ROWS):
+            total = add_rows(total, self.of(slice(start, start + ROWS)))
+        return total
+
+    @cached_property
+    def n_classes_needed(self) -> int:
+        """How many classes need any case."""
+        return int(np.count_nonzero(self.epistemic.any(axis=0) & (self.weight > 0)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Acquisition(Shown):
     """Which cases to label next, best first."""
 
-    index: np.ndarray
+    indices: np.ndarray
     """Positions of the chosen cases, (budget,)."""
     score: np.ndarray
     """The score of every case in the pool, (N,)."""
@@ -35,49 +78,54 @@ class Acquisition(Shown):
     """The class each case was chosen for; unless ``batch="balanced"``, the one with the largest
     part of its score.
     """
-    need: np.ndarray
-    """Contribution of each class to each case's score, (N, K)."""
+    needs: Needs = field(repr=False)
     class_names: tuple[str, ...]
     instance_ids: Any = None
     """What all cases of the pool are called, where they came with an index."""
+
+    @cached_property
+    def need(self) -> np.ndarray:
+        """Contribution of each class to each case's score, (N, K)."""
+        return self.needs.of(slice(None))
 
     def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
         """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name
         all cases of the pool.
         """
         return instance_frame(
-            {"score": self.score[self.index], "label": np.asarray(self.label)},
+            {"score": self.score[self.indices], "label": np.asarray(self.label)},
             self.score.shape,
             library,
             ids=ids,
             known=self.instance_ids,
-            where=self.index,
+            where=self.indices,
         )
 
     def _summary(self) -> Summary:
-        title = f"Acquisition: {len(self.index):,} of {len(self.score):,} cases, best first"
+        title = f"Acquisition: {len(self.indices):,} of {len(self.score):,} cases, best first"
         rows = []
-        for i, label in zip(self.index[:SHOWN].tolist(), self.label, strict=False):
+        for i, label in zip(self.indices[:SHOWN].tolist(), self.label, strict=False):
             rows.append((str(i), float(self.score[i]), label))
         note = ""
-        if len(self.index) > SHOWN:
-            note = f"… and {len(self.index) - SHOWN:,} more"
+        if len(self.indices) > SHOWN:
+            note = f"… and {len(self.indices) - SHOWN:,} more"
         return Summary(title, ("case", "score", "label"), rows, note)
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
-        i, label = int(self.index[j]), self.label[j]
+        i, label = int(self.indices[j]), self.label[j]
         score = f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
-        if np.count_nonzero(self.need.any(axis=0)) <= 1:
+        if self.needs.n_classes_needed <= 1:
             return f"case {i}, for {label}: score {score}"
-        if not self.need[i].any():
+        need = self.needs.of(i)
+        if not need.any():
             return f"case {i}: score 0, the members agree about it"
-        share = self.need[i, self.class_names.index(label)] / self.need[i].sum()
+        share = need[self.class_names.index(label)] / need.sum()
         return f"case {i}, for {label}: {percent(share, 0)} of its score of {score}"
 
 
 def acquire(
-    q: Distribution,
+    q: Distribution | Predictions,
     costs: Costs | None = None,
     *,
     budget: int,
@@ -100,8 +148,8 @@ def acquire(
 
     Parameters
     ----------
-    q : distribution
-        The predictions for the pool, N cases on one axis.
+    q : distribution or Predictions
+        The predictions for the pool, N cases on one axis; those in files are read in blocks.
     costs : Costs, optional
         Costs of missing each class.
     budget : int
@@ -119,31 +167,30 @@ def acquire(
     --------
     >>> nevus = np.array([[0.9, 0.5, 0.9], [0.9, 0.5, 0.3]])
     >>> q = lw.Ensemble(np.stack([nevus, 1 - nevus], axis=-1), class_names=["nevus", "melanoma"])
-    >>> acquire(q, budget=1).index  # the members disagree about it; case 1 is a coin toss to both
+    >>> acquire(q, budget=1).indices  # the members disagree about it; case 1 is a coin toss to both
     array([2])
     >>> acquire(q, budget=1, label="melanoma").explain()
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
     """
     check_choice(batch, "batch", BATCHES)
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))
-    if len(q.batch_shape) != 1:
+    if not isinstance(q, Predictions) and len(q.batch_shape) != 1:
         raise ValueError(
             f"`q` must be a pool of cases, one axis of instances; got instances of shape "
             f"{q.batch_shape}"
         )
-    (n,) = q.batch_shape
+    pool = q if isinstance(q, Predictions) else Predictions(q=q)
+    n = len(pool)
     if check_positive(budget, "budget") > n:
         raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
-
-    if q.finite and q.n_members == 1:
+    if pool.n_members == 1:
         raise ValueError(
             "one member says nothing about epistemic uncertainty; label-wise acquisition needs at "
             "least 2"
         )
-    prevalence = np.maximum(to_numpy(q.mean()).astype(float).mean(axis=0), 1 / n)
-    need = to_numpy(decompose(q, loss).epistemic).astype(float) / prevalence
+    weight = np.ones(pool.n_classes)
     if costs is not None:
-        need = need * _cost_of_missing_each_class(costs, q)
+        weight = _cost_of_missing_each_class(costs, q)
     if label is not None:
         if batch == "balanced":
             raise InputError(
@@ -151,17 +198,32 @@ def acquire(
                 fix="batch",
             )
         wanted = class_position(label, class_names, "label")
-        need = np.where(np.arange(q.n_classes) == wanted, need, 0.0)
-    score = need.sum(axis=1)
+        weight = np.where(np.arange(len(weight)) == wanted, weight, 0.0)
+    needs = _needs_of_pool(pool, weight, loss)
+    score = needs.scores()
     if batch == "balanced":
-        index, chosen_for = _let_classes_take_turns(need, budget)
+        indices, chosen_for = _let_classes_take_turns(needs, budget)
     else:
-        index = np.argsort(-score, kind="stable")[:budget]
-        chosen_for = need[index].argmax(axis=1)
+        indices = np.argsort(-score, kind="stable")[:budget]
+        chosen_for = needs.of(indices).argmax(axis=1)
         if label is not None:  # also where the members agree about it
             chosen_for = np.full(budget, wanted)
     labels = tuple(class_names[k] for k in chosen_for)
-    return Acquisition(index, score, labels, need, class_names, q.ids)
+    return Acquisition(indices, score, labels, needs, class_names, q.ids)
+
+
+def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) -> Needs:
+    """Epistemic uncertainty and prevalence of each class, in one pass."""
+    total = np.zeros(pool.n_classes)
+
+    def epistemic_of(block: Distribution) -> tuple[np.ndarray]:
+        nonlocal total
+        total = add_rows(total, to_numpy(block.mean()))
+        return (to_numpy(decompose(block, loss).epistemic),)
+
+    (epistemic,) = in_blocks_of(epistemic_of, pool)
+    prevalence = np.maximum(total / len(pool), 1 / len(pool))
+    return Needs(epistemic, prevalence, weight)
 
 
 def _cost_of_missing_each_class(costs: Costs, q: Distribution) -> np.ndarray:
@@ -172,21 +234,31 @@ def _cost_of_missing_each_class(costs: Costs, q: Distribution) -> np.ndarray:
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 
-def _let_classes_take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+def _let_classes_take_turns(needs: Needs, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """
-    turns = np.argsort(-need.sum(axis=0), kind="stable").tolist()
-    remaining = need.T.copy()
-    chosen: list[int] = []
-    chosen_for: list[int] = []
-    while len(chosen) < budget and remaining.any():
-        for k in turns:
-            case = int(remaining[k].argmax())
-            if remaining[k, case] > 0:
-                remaining[:, case] = 0
-                chosen.append(case)
-                chosen_for.append(k)
-    rest = np.setdiff1d(np.arange(len(need)), chosen)  # the members agree about these
-    index = np.append(chosen, rest)[:budget].astype(int)
-    return index, np.append(chosen_for, need[rest].argmax(axis=1))[:budget].astype(int)
+    turns = np.argsort(-needs.totals(), kind="stable").tolist()
+    wanted = {k: iter(_most_needed(needs.of(slice(None), k), budget)) for k in turns}
+    chosen: dict[int, int] = {}  # the class that each case is chosen for
+    while wanted and len(chosen) < budget:
+        for k in list(wanted):
+            case = next((case for case in wanted[k] if case not in chosen), None)
+            if case is None:
+                del wanted[k]
+            else:
+                chosen[case] = k
+    indices = np.fromiter(chosen, int)[:budget]
+    chosen_for = np.fromiter(chosen.values(), int)[:budget]
+    rest = np.setdiff1d(np.arange(len(needs.epistemic)), indices)[: budget - len(indices)]
+    # the members agree about these
+    return np.append(indices, rest), np.append(chosen_for, needs.of(rest).argmax(axis=1))
+
+
+def _most_needed(need: np.ndarray, budget: int) -> list[int]:
+    """The cases that a class may choose, best first: other classes take fewer than ``budget``."""
+    least = np.partition(need, len(need) - budget)[len(need) - budget]
+    cases = np.flatnonzero((need >= least) & (need > 0))
+    order = np.argsort(-need[cases], kind="stable")[:budget]
+    found: list[int] = cases[order].tolist()
+    return found

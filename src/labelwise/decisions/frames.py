@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,19 +31,19 @@ def decision_columns(plan: Decisions, y_true: Any) -> dict[str, Any]:
     """Columns with a value for each case, or per label for each case and label: the truth if known,
     the probability, the action and its numbers.
     """
-    mean = to_numpy(plan.mean).astype(float).reshape(-1, len(plan.class_names))
+    mean = to_numpy(plan.mean).reshape(-1, len(plan.class_names))
     names = np.asarray(plan.class_names, dtype=object)
     columns: dict[str, Any] = {}
     if plan.task == "per_label":
         columns["label"] = np.tile(names, len(mean))
         if y_true is not None:
             columns["y_true"] = true_outcomes(plan, y_true).reshape(-1)
-        columns["probability"] = mean.reshape(-1)
+        columns["probability"] = mean.reshape(-1).astype(float)
     else:
         if y_true is not None:
             columns["y_true"] = names[true_outcomes(plan, y_true)]
         columns["most_probable"] = names[mean.argmax(axis=-1)]
-        columns["probability"] = mean.max(axis=-1)
+        columns["probability"] = mean.max(axis=-1).astype(float)
     columns["action"] = plan.action_names.reshape(-1)
     for name in VALUES:
         columns[name] = to_numpy(getattr(plan, name)).astype(float).reshape(-1)
@@ -59,10 +60,19 @@ def decision_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     return instance_frame(columns, shape, library, ids=ids, known=known, repeat=repeat)
 
 
-def decision_csv_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
-    """`decision_columns` with the reason of each decision in one sentence; for choosing one class
-    also with the probability ``p_…`` of each class.
+def decision_csv_rows(plan: Decisions, ids: Any, y_true: Any) -> Iterator[Sequence[Any]]:
+    """The header of a CSV file and its rows: `decision_columns` with the reason of each decision in
+    one sentence; for choosing one class also with the probability ``p_…`` of each class.
     """
+    plan.value_of_knowledge  # noqa: B018 - once for all parts
+    for rows, part in plan.parts():
+        columns = _csv_columns(part, ids[rows], None if y_true is None else y_true[rows])
+        if rows.start == 0:
+            yield list(columns)
+        yield from zip(*columns.values(), strict=True)
+
+
+def _csv_columns(plan: Decisions, ids: Any, y_true: Any) -> dict[str, Any]:
     names, cases = plan.class_names, range(len(plan.mean))
     if plan.task == "per_label":
         columns = {"id": np.repeat(ids, len(names)), **decision_columns(plan, y_true)}

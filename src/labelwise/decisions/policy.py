@@ -5,7 +5,8 @@ it.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,8 @@ from .._validation.labels import class_position
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution
+from ..io import Predictions
+from ..io.blocks import in_blocks_of
 from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
@@ -32,6 +35,7 @@ SAMPLES = 512
 """Draws for the value of knowledge under a cost matrix, where the distribution has to be
 sampled.
 """
+PART = 1 << 16  # probabilities of the cases that are summarized or written at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,22 +52,52 @@ class Decisions(Shown):
     """Expected saving from the expert's answer, before its price; equals TU if the expert is
     perfect and correct predictions cost 0.
     """
-    after_answer: Array
-    """The decision after each possible answer; the added last axis holds the classes or, per label,
-    absent and present.
-    """
     mean: Array
     """The mean probabilities, (..., K)."""
     task: Task
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
-    distribution: Distribution = field(repr=False)
+    distribution: Distribution | Predictions = field(repr=False)
     """The prediction that was decided about."""
+
+    @property
+    def after_answer(self) -> Array:
+        """The decision after each possible answer; the added last axis holds the classes or, per
+        label, absent and present. Computed on access, for it is as large as the predictions of two
+        members.
+        """
+
+        def of_block(block: Distribution) -> tuple[Array]:
+            p, present = _beliefs(block, self.task)
+            return (index_like(self.problem.answered(p)[0], present),)
+
+        return in_blocks_of(of_block, self.distribution)[0]
+
+    def parts(self) -> Iterator[tuple[slice, Decisions]]:
+        """These decisions about N cases in parts of some cases, each with its place; all at once
+        unless they are of NumPy.
+        """
+        n = len(self.mean)
+        step = max(1, n)
+        if isinstance(self.action, np.ndarray):
+            step = max(1, PART // self.mean.shape[-1])
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            arrays = ("action", "expected_cost", "value_of_label", "mean", "distribution")
+            part = replace(self, **{name: getattr(self, name)[rows] for name in arrays})
+            if "_knowledge" in vars(self):
+                vars(part)["_knowledge"] = (self.value_of_knowledge[rows], None)
+            yield rows, part
 
     @cached_property
     def _knowledge(self) -> tuple[Array, Array | None]:
-        return _value_of_knowledge(self.distribution, self.problem)
+        found = in_blocks_of(self._knowledge_of_block, self.distribution)
+        return found[0], found[1] if len(found) > 1 else None
+
+    def _knowledge_of_block(self, block: Distribution) -> tuple[Array, ...]:
+        value, error = _value_of_knowledge(block, self.problem)
+        return (value,) if error is None else (value, error)
 
     @property
     def value_of_knowledge(self) -> Array:
@@ -184,7 +218,7 @@ class Decisions(Shown):
 
 
 def decide(
-    q: Distribution,
+    q: Distribution | Predictions,
     costs: Costs,
     *,
     task: Task,
@@ -213,8 +247,9 @@ def decide(
 
     Parameters
     ----------
-    q : distribution
-        Expected costs are meaningful only if it is calibrated.
+    q : distribution or Predictions
+        Expected costs are meaningful only if it is calibrated. Predictions in files are read in
+        blocks.
     costs : Costs
     task : {"multiclass", "per_label"}
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional
@@ -237,42 +272,46 @@ def decide(
     >>> plan.explain(0).partition(":")[0]
     'ask an expert for the class of this case'
     """
-    if not isinstance(cast(Any, q), Distribution):
+    if not isinstance(cast(Any, q), Distribution | Predictions):
         raise not_a_distribution(q)
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
-    if not q.exclusive and task == "multiclass":
+    multilabel = q.multilabel if isinstance(q, Predictions) else not q.exclusive
+    if multilabel and task == "multiclass":
         sentence = (
             f"the labels of a {type(q).__name__} may occur together, so there is no single class "
             "to choose"
         )
         raise InputError(sentence, fix="per_label")
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
+
+    def of_block(block: Distribution) -> tuple[Array, ...]:
+        p, present = _beliefs(block, task)
+        action, cost = problem.now(p)
+        after = problem.answered(p)[1]
+        value_of_label = np.maximum(cost - after, 0.0)
+        if problem.ask is not None:
+            asking = problem.ask + after
+            action, cost = np.where(asking < cost, ASK, action), np.minimum(asking, cost)
+        values = like(cost, present), like(value_of_label, present)
+        return index_like(action, present), *values, present
+
+    arrays = in_blocks_of(of_block, q)
+    plan = Decisions(*arrays, task, class_names, costs, problem, q)
+    if y_true is not None:
+        _warn_if_badly_calibrated(q, y_true)
+    return plan
+
+
+def _beliefs(q: Distribution, task: Task) -> tuple[np.ndarray, Array]:
+    """The mean probabilities of the outcomes that are decided about (per label: of absent and
+    present) in double precision, and those of the classes as they are.
+    """
     present, absent = q.marginal().mean
     p = to_numpy(present).astype(float)
     if task == "per_label":
         p = np.stack([to_numpy(absent).astype(float), p], axis=-1)
-    action, cost = problem.now(p)
-    response, after = problem.answered(p)
-    value_of_label = np.maximum(cost - after, 0.0)
-    if problem.ask is not None:
-        asking = problem.ask + after
-        action, cost = np.where(asking < cost, ASK, action), np.minimum(asking, cost)
-    plan = Decisions(
-        index_like(action, present),
-        like(cost, present),
-        like(value_of_label, present),
-        index_like(response, present),
-        present,
-        task,
-        class_names,
-        costs,
-        problem,
-        q,
-    )
-    if y_true is not None:
-        _warn_if_badly_calibrated(q, y_true)
-    return plan
+    return p, present
 
 
 def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array | None]:
@@ -305,7 +344,7 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     return sum(u.epistemic for u in parts), sum(errors) if errors else None
 
 
-def _warn_if_badly_calibrated(q: Distribution, y_true: Any) -> None:
+def _warn_if_badly_calibrated(q: Any, y_true: Any) -> None:
     """Expected costs are probabilities times costs, so wrong probabilities give wrong costs."""
     from ..calibration import check_calibration
 

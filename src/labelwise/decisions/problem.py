@@ -12,10 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arrays import sum_first
+
 ABSTAIN = -1
 """The action of abstaining."""
 ASK = -2
 """The action of asking an expert and deciding with the answer."""
+
+
+def add_rows(total: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """``total`` (K,) plus all ``rows`` (n, K), one after another: the same bits for any blocks."""
+    return np.asarray(sum_first(np.concatenate([total[None], rows])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +40,11 @@ class Problem:
     @property
     def n_outcomes(self) -> int:
         return int(self.table.shape[-1])
+
+    @property
+    def _labels(self) -> tuple[np.ndarray, ...]:
+        """The index of the first axis of a table for each label."""
+        return () if self.table.ndim == 2 else (np.arange(len(self.table)),)
 
     def risks(self, p: np.ndarray) -> np.ndarray:
         r"""Expected cost :math:`R_j = \sum_k p_k C_{kj}` of each prediction, for beliefs ``p``
@@ -78,6 +90,9 @@ class Problem:
         The minimum over actions is taken for each answer s under the posterior given s.
         """
         wrong, excess = self._answers
+        if not wrong:  # the answer is the truth, whatever the risks of the other classes
+            best, lowest = self._best(self.table, np.ones(self.table.shape[:-1]))
+            return np.where(p > 0, best, 0), np.add.accumulate(p * lowest, axis=-1)[..., -1]
         risks = self.risks(p)
         total = np.sum(p, axis=-1)
         response = np.empty(p.shape, dtype=np.int64)
@@ -103,12 +118,7 @@ class Problem:
 
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
-        rows = (
-            self.table[truth]
-            if self.table.ndim == 2
-            else self.table[np.arange(len(self.table)), truth]
-        )
-        cost = np.take_along_axis(rows, np.maximum(action, 0)[..., None], axis=-1)[..., 0]
+        cost = self.table[(*self._labels, truth, np.maximum(action, 0))]
         return cost if self.abstain is None else np.where(action == ABSTAIN, self.abstain, cost)
 
     def paid(self, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -133,12 +143,8 @@ class Problem:
         """
         bounds = []
         for extreme in (np.min, np.max):
-            of_prediction = np.broadcast_to(
-                extreme(self.table, axis=-2), (*action.shape, self.n_outcomes)
-            )
-            cost = np.take_along_axis(of_prediction, np.maximum(action, 0)[..., None], axis=-1)[
-                ..., 0
-            ]
+            of_prediction = extreme(self.table, axis=-2)
+            cost = of_prediction[(*self._labels, np.maximum(action, 0))]
             if self.abstain is not None:
                 cost = np.where(action == ABSTAIN, self.abstain, cost)
             if self.ask is not None:
@@ -153,7 +159,7 @@ class Problem:
         after wrong ones.
         """
         outcomes = np.arange(self.n_outcomes)
-        labels = () if self.table.ndim == 2 else (np.arange(len(self.table))[:, None],)
+        labels = [label[:, None] for label in self._labels]
         after_right = self.table[(*labels, outcomes, np.maximum(response, 0))]
         if self.abstain is not None:
             after_right = np.where(response == ABSTAIN, self.abstain, after_right)

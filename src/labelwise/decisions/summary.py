@@ -17,7 +17,7 @@ from ..evaluation._excess import mean_excess
 from .costs import Task
 from .frames import true_outcomes
 from .policy import Decisions
-from .problem import ABSTAIN, ASK, Problem
+from .problem import ABSTAIN, ASK, Problem, add_rows
 
 MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost
 
@@ -122,41 +122,52 @@ def summarize_decisions(
 ) -> DecisionSummary:
     """See `Decisions.summary`."""
     check_confidence(confidence)
-    mean, action = to_numpy(plan.mean).astype(float), to_numpy(plan.action)
-    if mean.ndim != 2 or not len(mean):
+    shape = tuple(plan.mean.shape)
+    if len(shape) != 2 or not shape[0]:
         raise ValueError(
-            f"`decisions` must be about one or more cases on one axis; got shape {mean.shape[:-1]}"
+            f"`decisions` must be about one or more cases on one axis; got shape {shape[:-1]}"
         )
-    truth = true_outcomes(plan, y_true).astype(np.int64)
+    truth = true_outcomes(plan, y_true)
     (groups,) = same_rows(plan.distribution, groups=groups)
-    k = mean.shape[1]
-    likely = mean.argmax(axis=-1)
-    if plan.task == "per_label":
-        likely = (mean > 0.5).astype(np.int64)
-    paid_before = plan.problem.cost_of(likely, truth)
-    paid = plan.problem.paid(action, to_numpy(plan.after_answer), truth)
-    before = _count_decisions_by_class(likely, truth, paid_before, k)
-    after = _count_decisions_by_class(action, truth, paid, k)
+    n, k = shape
+    counts = {"before": _no_counts(k), "after": _no_counts(k)}
+    paid_before, paid, expected = np.empty(n), np.empty(n), np.empty(n)
+    low, high = np.inf, -np.inf
+    for rows, part in plan.parts():
+        mean, action, y = to_numpy(part.mean), to_numpy(part.action), truth[rows].astype(np.int64)
+        likely = mean.argmax(axis=-1)
+        if plan.task == "per_label":
+            likely = (mean > 0.5).astype(np.int64)
+        response = action  # of no use if nobody can be asked
+        if plan.problem.ask is not None:
+            response = to_numpy(part.after_answer)
+        cost_before = plan.problem.cost_of(likely, y)
+        cost = plan.problem.paid(action, response, y)
+        counts["before"] = _count_decisions_by_class(counts["before"], likely, y, cost_before)
+        counts["after"] = _count_decisions_by_class(counts["after"], action, y, cost)
+        paid_before[rows], paid[rows] = _cost_per_case(cost_before), _cost_per_case(cost)
+        expected[rows] = _cost_per_case(to_numpy(part.expected_cost).astype(float))
+        lowest, highest = plan.problem.cost_range(action, response)
+        low = min(low, float(_cost_per_case(lowest).min()))
+        high = max(high, float(_cost_per_case(highest).max()))
+    before, after = counts["before"], counts["after"]
     by_class = {"cases": after["cases"]}
     for name in ("called", "missed", "false_alarms", "cost"):
         by_class[f"{name}_before"] = before[name]
         by_class[f"{name}_after"] = after[name]
     by_class |= {"abstained": after["abstained"], "asked": after["asked"]}
-
-    expected = _cost_per_case(to_numpy(plan.expected_cost).astype(float))
-    paid_before, paid = _cost_per_case(paid_before), _cost_per_case(paid)
-    lowest, highest = plan.problem.cost_range(action, to_numpy(plan.after_answer))
-    bounds = (float(_cost_per_case(lowest).min()), float(_cost_per_case(highest).max()))
     return DecisionSummary(
         class_names=plan.class_names,
         by_class=by_class,
         cost_before=float(paid_before.mean()),
         cost_after=float(paid.mean()),
         expected_cost=float(expected.mean()),
-        excess=mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence),
+        excess=mean_excess(
+            paid, expected, bounds=(low, high), groups=groups, confidence=confidence
+        ),
         saving=paired_saving(paid_before - paid, plan.problem, confidence),
         task=plan.task,
-        n=len(mean),
+        n=n,
     )
 
 
@@ -179,23 +190,31 @@ def _cost_per_case(costs: np.ndarray) -> np.ndarray:
     return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
 
 
+def _no_counts(k: int) -> dict[str, np.ndarray]:
+    """What was done about each class before the first case is counted."""
+    names = ("cases", "called", "missed", "false_alarms", "abstained", "asked")
+    return {name: np.zeros(k, np.int64) for name in names} | {"cost": np.zeros(k)}
+
+
 def _count_decisions_by_class(
-    action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int
+    counts: dict[str, np.ndarray], action: np.ndarray, truth: np.ndarray, paid: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What was done about each class and what it cost, arrays (K,)."""
+    """What was done about each class and what it cost, arrays (K,), with some more cases."""
     if truth.ndim == 2:
         called, present = action == 1, truth == 1
         concerned = np.ones_like(present)
     else:
-        called, present = action[:, None] == np.arange(k), truth[:, None] == np.arange(k)
+        classes = np.arange(len(counts["cases"]))
+        called, present = action[:, None] == classes, truth[:, None] == classes
         concerned = present  # to abstain or ask is about the true class
         action, paid = action[:, None], paid[:, None]
-    return {
-        "cases": present.sum(axis=0),
-        "called": called.sum(axis=0),
-        "missed": np.sum(present & ~called & (action >= 0), axis=0),
-        "false_alarms": np.sum(called & ~present, axis=0),
-        "abstained": np.sum(concerned & (action == ABSTAIN), axis=0),
-        "asked": np.sum(concerned & (action == ASK), axis=0),
-        "cost": np.sum(concerned * paid, axis=0),
+    where = {
+        "cases": present,
+        "called": called,
+        "missed": present & ~called & (action >= 0),
+        "false_alarms": called & ~present,
+        "abstained": concerned & (action == ABSTAIN),
+        "asked": concerned & (action == ASK),
     }
+    new = {name: counts[name] + np.sum(cases, axis=0) for name, cases in where.items()}
+    return new | {"cost": add_rows(counts["cost"], concerned * paid)}

@@ -18,6 +18,7 @@ from .._column_words import may_be_no_class
 from .table import Table
 
 _ROWS_AT_ONCE = 4096
+_TEXT_AT_ONCE = 1 << 16  # characters that are written at once
 _MAX_TEXT_BYTES = 1 << 28  # of a column: every text takes the room of the longest
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
@@ -158,14 +159,20 @@ def _number_in_cell(text: str) -> float:
         return nan
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The text of a CSV file, its cells made harmless by `harmless_cell`."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    for row in chain([columns], rows):
-        writer.writerow(map(harmless_cell, row))
-    # half of a surrogate pair has no place in a file
-    return text.getvalue().encode("utf-8", "replace").decode("utf-8")
+def csv_texts(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """The text of a CSV file, some rows at a time, its cells made harmless by `harmless_cell`."""
+    rows = iter(rows)
+    while True:
+        text = io.StringIO()
+        writer = csv.writer(text)
+        for row in rows:
+            writer.writerow(map(harmless_cell, row))
+            if text.tell() > _TEXT_AT_ONCE:
+                break
+        if not text.tell():
+            return
+        # half of a surrogate pair has no place in a file
+        yield text.getvalue().encode("utf-8", "replace").decode("utf-8")
 
 
 def harmless_cell(value: Any) -> Any:

@@ -105,7 +105,7 @@ def fit_sets(
             "`coverage_unit` 'group' needs `groups`: the group of each calibration case"
         )
     kind, pools = _events_with_guarantee(guarantee, names)
-    own = -p[np.arange(len(y)), y]
+    own = -p[np.arange(len(y)), y].astype(float)
     events = tuple(
         _event_threshold(event, classes, own, y, code, coverage_unit, level)
         for event, classes in pools

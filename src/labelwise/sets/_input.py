@@ -7,17 +7,23 @@ from typing import Any
 import numpy as np
 
 from .._resampling import group_codes
+from ..distributions import Distribution
 from ..evaluation._forecasts import check_sums, mean_probabilities
+from ..io import Predictions
+from ..io.blocks import mean_of
 
 
 def class_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool]:
-    """Mean probabilities (..., K), the class names if any, and whether labels may
-    occur together.
+    """Mean probabilities (..., K) in the type of the predictions, the class names if any, and
+    whether labels may occur together. Memory: the means.
     """
-    p, names, exclusive = mean_probabilities(q, name)
-    if exclusive is None:
-        check_sums(p, name)
-    return p, names, exclusive is False
+    if isinstance(q, Predictions):
+        return mean_of(q), q.class_names, bool(q.multilabel)
+    if isinstance(q, Distribution):
+        return mean_of(q), q.class_names, not q.exclusive
+    p, names, _ = mean_probabilities(q, name)
+    check_sums(p, name)
+    return p, names, False
 
 
 def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None]:

@@ -68,7 +68,7 @@ class SetPredictor(Tabular):
         """
         p, names = one_class_each(q, "q")
         check_classes(p, names, self.class_names)
-        member = -p <= self.thresholds
+        member = p >= -self.thresholds  # compared in double precision
         return PredictionSets(member, self.class_names, self.guarantee)
 
     def evaluate(

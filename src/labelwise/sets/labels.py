@@ -65,7 +65,9 @@ class LabelThresholds(Tabular):
         """Yes, no or unsure for each label of each case."""
         p, names, _ = class_probabilities(q, "q")
         check_classes(p, names, self.class_names)
-        answer = np.where(p >= self.upper, 1, np.where(p < self.lower, 0, -1))
+        answer = np.full(p.shape, -1, np.int8)
+        answer[p < self.lower] = 0
+        answer[p >= self.upper] = 1
         return LabelAnswers(answer, self.class_names, self.guarantee)
 
     def evaluate(
@@ -214,12 +216,12 @@ def fit_labels(
     lower, upper = np.empty(k), np.empty(k)
     unit = "cases" if groups is None else "groups"
     for j, name in enumerate(names):
-        here = present[:, j]
+        here, scores = present[:, j], p[:, j].astype(float)
         whom = f"{unit} with the label {name!r}"
-        lower[j] = -_label_threshold(-p[here, j], 1 - miss, delta, code[here], "miss_rate", whom)
+        lower[j] = -_label_threshold(-scores[here], 1 - miss, delta, code[here], "miss_rate", whom)
         whom = f"{unit} without the label {name!r}"
         above = _label_threshold(
-            p[~here, j], 1 - alarm, delta, code[~here], "false_alarm_rate", whom
+            scores[~here], 1 - alarm, delta, code[~here], "false_alarm_rate", whom
         )
         upper[j] = np.nextafter(above, inf)
     both = lower > upper  # no doubt is left: any cut between them keeps both rates
