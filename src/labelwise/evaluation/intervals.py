@@ -73,7 +73,7 @@ def bootstrap_uncertainty(
     members are independent trainings of the same kind. What is rare among trainings cannot be seen
     in a few of them: if one in ten fails, most ensembles of five have no failed member, and the
     interval misses the expected EU a third of the time. The instances stay as they are; for
-    intervals over instances see `by_class`.
+    intervals over instances see `by_class`. Memory: O(K), or the result for each instance.
 
     Parameters
     ----------
