@@ -121,8 +121,8 @@ def by_class(
         = k\}}, \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
 
     The classes are ranked by the second if ``y_true`` is given, else by the first. Memory: a byte
-    for each number of a part (N, K), where ``y_true`` is given; for intervals three sums (G, K) over
-    the groups and a few replicates (``n_bootstrap``, K).
+    for each number of a part (N, K), where ``y_true`` is given; for intervals three sums (G, K)
+    over the groups and a few replicates (``n_bootstrap``, K).
 
     Parameters
     ----------
