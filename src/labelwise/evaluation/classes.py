@@ -170,12 +170,11 @@ def by_class(
         return found
     everywhere, own = _sums_of_groups(values, outcomes, resampling)
     replicates = _replicated_sums([*everywhere, *own], resampling)
-    means = {
-        "everywhere": _with_intervals(found.everywhere, everywhere, replicates[:4], u, resampling)
-    }
-    if found.own is not None:
-        means["own"] = _with_intervals(found.own, own, replicates[4:], u, resampling)
-    return replace(found, **means)
+    own_means = found.own
+    if own_means is not None:
+        own_means = _with_intervals(own_means, own, replicates[4:], u, resampling)
+    means = _with_intervals(found.everywhere, everywhere, replicates[:4], u, resampling)
+    return replace(found, everywhere=means, own=own_means)
 
 
 class ClassSums:

@@ -84,8 +84,8 @@ def ranking_scores(
         floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
         return ((rounded(total), rounded(aleatoric), rounded(epistemic, floor)),)
 
-    (parts,) = numpy_in_blocks(scores, q)
-    return Components(*parts, n_members=q.n_members if q.finite else None)
+    ((total, aleatoric, epistemic),) = numpy_in_blocks(scores, q)
+    return Components(total, aleatoric, epistemic, n_members=q.n_members if q.finite else None)
 
 
 def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
