@@ -118,12 +118,13 @@ class Target(NamedTuple):
 
 
 WIDE, TALL, CASES = (5, 50_000, 1000), (5, 1_000_000, 10), (5, 5000, 50)
-LABELS = (5, 200_000, 50)
+MANY_CASES, LABELS = (5, 50_000, 50), (5, 200_000, 50)
 TARGETS = [
     Target("labelwise evaluate", WIDE, 12, 1500 * MB),
     Target("labelwise evaluate", TALL, 4, 600 * MB),
     Target("labelwise acquire", WIDE, 8, 1500 * MB),
     Target("labelwise decide", CASES, multiple=3),
+    Target("labelwise decide", MANY_CASES, multiple=3),
     Target("labelwise sets fit", TALL, multiple=2),
     Target("labelwise quantify", TALL, multiple=2),
     Target("check_calibration", TALL, bytes=100 * MB, multiple=1),

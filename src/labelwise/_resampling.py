@@ -274,7 +274,8 @@ def mean_over_groups(
     """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random
     case, or of a random group.
     """
-    unit, size, sums = "cases", np.ones(len(x)), x
+    unit, sums = "cases", x
+    size = np.ones(len(x), np.int64)
     if code is not None:
         _, code = np.unique(code, return_inverse=True)
         unit, size, sums = "groups", np.bincount(code), np.bincount(code, x)

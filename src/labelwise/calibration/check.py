@@ -166,6 +166,7 @@ def check_calibration(
     from the accuracy, with its interval. False alarms in simulations were 0 % with the default
     tolerance; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
     Instances that belong to groups which are not given raise false alarms most of the time.
+    Memory: as `calibration_errors`, and some errors (``n_bootstrap``, 3, K).
 
     Parameters
     ----------

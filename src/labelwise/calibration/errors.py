@@ -158,6 +158,9 @@ def calibration_errors(
               = \sum_b \frac{n_b}{n} \left| \text{frequency}_b - \text{mean forecast}_b \right|
               = \sum_b \Big| \frac1n \sum_{i \in b} (1[y_i = k] - \bar\theta_{ik}) \Big|
 
+    Memory: at most twice the mean prediction (N, K) in double precision, and two bytes for each of
+    its numbers; no copy of the members.
+
     Parameters
     ----------
     q : distribution, or array (N, K)

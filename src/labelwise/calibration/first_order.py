@@ -83,7 +83,8 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     All members share one map, fitted so that their *mean* has the highest likelihood (isotonic:
     fitted to the mean). To calibrate each member by itself, fit ensembles of one member; that
     leaves the mean underconfident where the members disagree for good reasons. Fit on data used
-    neither for training nor for evaluation.
+    neither for training nor for evaluation. Memory: the logits, as large as the members, or for
+    isotonic maps the mean (N, K) in double precision.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class Binned:
     @cached_property
     def gaps(self) -> np.ndarray:
         """(columns, cells)."""
-        return (self.sums(self.outcomes) - self.sums(self.forecast)) / self.n
+        return np.asarray((self.sums(self.outcomes) - self.sums(self.forecast)) / self.n)
 
     def errors(self, gaps: np.ndarray) -> np.ndarray:
         """Sums of the bins' absolute gaps, (..., binnings, columns), from gaps of the cells, (...,

@@ -50,6 +50,9 @@ def command(
     A), or for labels that may occur together 0 or 1 of each annotator (A, N, K); -1 is none. With
     votes, `y_true` is not needed.
 
+    Arrays in .npy, .zarr and uncompressed .npz files are read in blocks, unless there are votes. Of
+    more than 50 classes the table has the 50 with most disagreement; --json has all.
+
     \b
     Examples:
       labelwise evaluate preds.npz

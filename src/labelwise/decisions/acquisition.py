@@ -150,6 +150,7 @@ def acquire(
     ----------
     q : distribution or Predictions
         The predictions for the pool, N cases on one axis; those in files are read in blocks.
+        Memory: the epistemic uncertainty, as large as one member's predictions.
     costs : Costs, optional
         Costs of missing each class.
     budget : int

@@ -249,7 +249,7 @@ def decide(
     ----------
     q : distribution or Predictions
         Expected costs are meaningful only if it is calibrated. Predictions in files are read in
-        blocks.
+        blocks. Memory: the result, O(N K) for the mean; per label for each of its arrays.
     costs : Costs
     task : {"multiclass", "per_label"}
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional

@@ -120,7 +120,9 @@ def by_class(
         \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i
         = k\}}, \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
 
-    The classes are ranked by the second if ``y_true`` is given, else by the first.
+    The classes are ranked by the second if ``y_true`` is given, else by the first. Memory: a byte
+    for each number of a part (N, K), where ``y_true`` is given; for intervals three sums (G, K)
+    over the groups and a few replicates (``n_bootstrap``, K).
 
     Parameters
     ----------
@@ -168,12 +170,11 @@ def by_class(
         return found
     everywhere, own = _sums_of_groups(values, outcomes, resampling)
     replicates = _replicated_sums([*everywhere, *own], resampling)
-    means = {
-        "everywhere": _with_intervals(found.everywhere, everywhere, replicates[:4], u, resampling)
-    }
-    if found.own is not None:
-        means["own"] = _with_intervals(found.own, own, replicates[4:], u, resampling)
-    return replace(found, **means)
+    own_means = found.own
+    if own_means is not None:
+        own_means = _with_intervals(own_means, own, replicates[4:], u, resampling)
+    means = _with_intervals(found.everywhere, everywhere, replicates[:4], u, resampling)
+    return replace(found, everywhere=means, own=own_means)
 
 
 class ClassSums:

@@ -73,7 +73,7 @@ def bootstrap_uncertainty(
     members are independent trainings of the same kind. What is rare among trainings cannot be seen
     in a few of them: if one in ten fails, most ensembles of five have no failed member, and the
     interval misses the expected EU a third of the time. The instances stay as they are; for
-    intervals over instances see `by_class`.
+    intervals over instances see `by_class`. Memory: O(K), or the result for each instance.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def bootstrap_uncertainty(
             parts = parts_of(part[rows] if part.batch_shape else part, drawn)
             for i, x in enumerate(parts.reshape(3, -1, n_labels)):
                 sums[i] = add_rows(sums[i], x)
-        return sums / prod(part.batch_shape)
+        return np.asarray(sums / prod(part.batch_shape))
 
     statistic_of = mean_parts if statistic == "mean" else parts_of
 
@@ -160,7 +160,8 @@ def bootstrap_uncertainty(
 
     found = intervals_of(q) if statistic == "mean" else numpy_in_blocks(intervals_of, q)
     total, aleatoric, epistemic = (
-        Estimate(*bounds, confidence, "bootstrap over members") for bounds in found
+        Estimate(value, low, high, confidence, "bootstrap over members")
+        for value, low, high in found
     )
     return UncertaintyIntervals(total, aleatoric, epistemic, labels.class_names)
 

@@ -46,7 +46,7 @@ def ranking_scores(
     classes, and the sums over the labels are rounded to 30 binary digits (a relative grid of 1e-9;
     for the epistemic part of a loss with a kink at least 2^-40 of its maximum). The scores then do
     not depend on the order of the classes and members, nor on the floating-point type, and differ
-    from ``decompose(q, loss).sum()`` by no more than rounding.
+    from ``decompose(q, loss).sum()`` by no more than rounding. Memory: O(N).
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def ranking_scores(
         floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
         return ((rounded(total), rounded(aleatoric), rounded(epistemic, floor)),)
 
-    (parts,) = numpy_in_blocks(scores, q)
-    return Components(*parts, n_members=q.n_members if q.finite else None)
+    ((total, aleatoric, epistemic),) = numpy_in_blocks(scores, q)
+    return Components(total, aleatoric, epistemic, n_members=q.n_members if q.finite else None)
 
 
 def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:

@@ -34,7 +34,8 @@ def brier_score(
 
     Brier's own definition, and scikit-learn's ``brier_score_loss`` for three or more classes; for
     two, scikit-learn halves it by default (``scale_by_half``). For labels that may occur together
-    it is summed over the labels.
+    it is summed over the labels. Memory: the mean prediction (N, K) in double precision, and a byte
+    for each of its numbers; no copy of the members.
 
     Parameters
     ----------

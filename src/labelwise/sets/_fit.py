@@ -51,7 +51,7 @@ def fit_sets(
     ----------
     q_cal : distribution, Predictions or mean probabilities (N, K)
         Calibration cases, used neither for training nor for choosing the model. Sets depend on the
-        mean only.
+        mean only. Memory: the mean, O(N K); the members are read in blocks.
     y_cal : array (N,)
         True classes, names or positions.
     coverage : float
