@@ -22,6 +22,7 @@ from .distributions import (
     DirichletMixture,
     Distribution,
     Ensemble,
+    Intervals,
     LogisticNormal,
     MultiLabelEnsemble,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Distribution",
     "Ensemble",
     "InputError",
+    "Intervals",
     "LogLoss",
     "LogisticNormal",
     "Loss",

@@ -82,6 +82,10 @@ class BetaLoss(Loss):
         one, zero = self._partial(*complete(forecast))
         return pick(y, one, zero)
 
+    @property
+    def unbounded(self) -> tuple[bool, bool]:
+        return self.a <= 0, self.b <= 0
+
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
             t, c = complete(t)
