@@ -16,7 +16,7 @@ from ._engine.kernel import kernel_info
 from ._errors import InputError
 from ._lazy import lazily
 from .accumulator import Accumulator
-from .decomposition import decompose
+from .decomposition import decompose, median_deviation
 from .distributions import (
     Dirichlet,
     DirichletMixture,
@@ -65,6 +65,7 @@ __all__ = [
     "from_models",
     "kernel_info",
     "load_predictions",
+    "median_deviation",
     "quantify",
     "save_predictions",
 ]

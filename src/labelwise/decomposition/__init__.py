@@ -18,10 +18,11 @@ from ..distributions.ensemble import as_distribution
 from ..events import Events, Family, Structure, as_events
 from ..losses import Loss, LossName, as_loss
 from .forecast import regret_of_forecast
+from .median import median_deviation
 from .results import PARTS, Components
 from .uncertainty import Basis, Uncertainty, numpy_law
 
-__all__ = ["PARTS", "Components", "Uncertainty", "decompose", "numpy_law"]
+__all__ = ["PARTS", "Components", "Uncertainty", "decompose", "median_deviation", "numpy_law"]
 
 
 def decompose(
@@ -123,6 +124,8 @@ def decompose(
         error = Components(*computed.error)
     if isinstance(q, Intervals):
         basis = "intervals"
+        if forecast is not None:
+            raise InputError("`forecast`: intervals have no mean that it could be compared with")
 
         def minimax(q: Distribution[Any]) -> Computed:
             law: Any = q.marginal(family)

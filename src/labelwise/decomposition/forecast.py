@@ -7,7 +7,7 @@ The mean has the smallest expected loss, TU. Any other forecast f costs the regr
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,28 +25,22 @@ from ..distributions.named_predictions import moved_last, read_names
 from ..events import Events
 from ..losses import Loss
 
+Excess = Callable[..., Array]
+"""A loss's ``regret``, or its finite ``divergence``."""
+
 
 def regret_of_forecast(
     q: Distribution[Any], loss: Loss, events: Events | None, forecast: Any
 ) -> tuple[Array, Array | None]:
-    """:math:`D(\\bar\\theta \\Vert f)` of each event, (..., E), and a bound on its numerical error
-    where the mean has one.
-    """
-    if isinstance(forecast, str) or _is_index(forecast):
+    """D(θ̄‖f) of each event, (..., E), and a bound on its numerical error where the mean has one."""
+    if isinstance(forecast, str | int | np.integer):
         _check_member(q, forecast)
 
-        def of_member(q: Distribution[Any]) -> Computed:
+        def regret_of_member(q: Distribution[Any]) -> Computed:
             law: Any = q.marginal(events)
-            each = _regrets_of_members(law, loss, forecast)
-            return Computed((each,))
+            return Computed((_regret_of_member(law, loss, forecast),))
 
-        return compute(of_member, q).parts[0], None
-
-    point = _as_point(q, forecast)
-
-    def probabilities(point: Distribution[Any]) -> Computed:
-        law: Any = point.marginal(events)
-        return Computed((law.t[0, ...], law.c[0, ...]))
+        return compute(regret_of_member, q).parts[0], None
 
     def mean(q: Distribution[Any]) -> Computed:
         law = q.marginal(events)
@@ -54,16 +48,19 @@ def regret_of_forecast(
             return Computed(law.mean)
         return Computed(law.mean, law.split(_Probability()).error)
 
-    t, c = (computed := compute(mean, q)).parts
-    f = [into(x, t, "forecast", "probs") for x in compute(probabilities, point).parts]
-    regret = _each(loss, t, c, *f)
+    point: Any = _as_point(q, forecast).marginal(events)
+    computed = compute(mean, q)
+    t, c = computed.parts
+    f = [into(x[0, ...], t, "forecast", "probs") for x in (point.t, point.c)]
+    regret = _excess(loss.regret, t, c, *f)
     if computed.error is None:
         return regret, None
-    step = computed.error[1]
-    # D(· ‖ f) is convex, so over an interval it is largest at one of its ends
-    low, high = namespace(t).minimum(t, step), namespace(t).minimum(c, step)
-    up, down = _each(loss, t + high, c - high, *f), _each(loss, t - low, c + low, *f)
-    return regret, _gap(namespace(t).maximum(up, down), regret)
+    xp, step = namespace(t), computed.error[1]
+    ends = []
+    for low in (xp.maximum(t - step, 0 * t), t + xp.minimum(step, c)):
+        ends.append(_excess(loss.divergence, low, 1 - low, *f))
+    # D(· ‖ f) is convex: over an interval it is largest at one of the ends
+    return regret, xp.maximum(*ends) - _excess(loss.divergence, t, c, *f)
 
 
 class _Probability(Loss):
@@ -74,35 +71,24 @@ class _Probability(Loss):
     def entropy(self, t: Array, c: Array = None) -> Array:
         return t
 
-    def divergence(
-        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
-    ) -> Array:
-        return 0 * (t - m)
+    def divergence(self, t: Array, *others: Array) -> Array:
+        return 0 * t
 
 
-def _gap(high: Array, low: Array) -> Array:
-    """high − low, 0 where both are infinite."""
-    xp = namespace(high)
-    finite = xp.isfinite(low)
-    return xp.where(finite, high - xp.where(finite, low, 0 * high), xp.zeros_like(high))
-
-
-def _each(loss: Loss, t: Array, c: Array, f: Array, fc: Array) -> Array:
+def _excess(excess: Excess, t: Array, c: Array, f: Array, fc: Array) -> Array:
     """D(t‖f); of Dask arrays in tasks."""
     if is_dask_array(t):
-        import dask.array as da
-
         f, fc = f.rechunk(t.chunks), fc.rechunk(t.chunks)
-        return da.map_blocks(partial(_each, loss), t, c, f, fc, dtype=t.dtype)
+        return t.map_blocks(lambda *block: _excess(excess, *block), c, f, fc, dtype=t.dtype)
     difference = namespace(t).where(t + f <= c + fc, t - f, fc - c)  # of the smaller numbers
-    return loss.regret(t, f, c, fc, difference)
+    return excess(t, f, c, fc, difference)
 
 
-def _regrets_of_members(law: Atoms, loss: Loss, forecast: Any) -> Array:
+def _regret_of_member(law: Atoms, loss: Loss, forecast: Any) -> Array:
     """D(θ̄‖Θ_i), or its mean over all members."""
     mt, mc = law.mean
     if forecast != "member":
-        t, c, d = (x[forecast, ...] for x in (law.t, law.c, law.deviation))
+        t, c, d = [x[forecast, ...] for x in (law.t, law.c, law.deviation)]
         return loss.regret(mt, t, mc, c, -d)
     zeros = 0 * law.t
     each = loss.regret(mt + zeros, law.t, mc + zeros, law.c, -law.deviation)
@@ -111,33 +97,23 @@ def _regrets_of_members(law: Atoms, loss: Loss, forecast: Any) -> Array:
     return law.average(each)
 
 
-def _is_index(forecast: Any) -> bool:
-    return isinstance(forecast, int | np.integer) and not isinstance(forecast, bool)
-
-
 def _check_member(q: Distribution[Any], forecast: Any) -> None:
     """A member by position, or ``"member"``, of a distribution that has members."""
-    if isinstance(forecast, str) and forecast != "member":
+    if not q.finite:
         raise InputError(
-            "`forecast` must be probabilities (..., K), the position of a member, or 'member' (a "
-            f"random one); got {forecast!r}"
+            f"`forecast`: a {type(q).__name__} has no members. Give the probabilities of the "
+            "forecast, or draw members: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
-    if not q.finite or q.n_members is None:
+    positions = range(q.n_members or 0)
+    if forecast != "member" and (forecast not in positions or isinstance(forecast, bool)):
         raise InputError(
-            f"`forecast`: a {type(q).__name__} has no members that could be deployed. Pass the "
-            "forecast's probabilities, or take a sample as members: "
-            "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
-        )
-    if _is_index(forecast) and not 0 <= forecast < q.n_members:
-        raise InputError(
-            f"`forecast` must be a member from 0 to {q.n_members - 1}; got {forecast!r}"
+            f"`forecast` must be probabilities (..., K), a member from 0 to {positions[-1]}, or "
+            f"'member' (a random one); got {forecast!r}"
         )
 
 
 def _as_point(q: Distribution[Any], forecast: Any) -> Distribution[Any]:
-    """Probabilities (..., K) as a distribution of one member, matched by name where both have
-    names.
-    """
+    """Probabilities (..., K) as an ensemble of one, matched by name where both have names."""
     (forecast,) = same_rows(q, forecast=forecast)
     given = read_names(forecast, "forecast", q.class_names, members=False)
     if given.class_names is not None and q.class_names is None:
@@ -149,9 +125,10 @@ def _as_point(q: Distribution[Any], forecast: Any) -> Distribution[Any]:
     shape = (*q.batch_shape, q.n_classes)
     if tuple(values.shape) != shape:
         raise InputError(
-            f"`forecast` must give the probabilities of the same instances and classes, shape "
+            "`forecast` must give the probabilities of the same instances and classes, shape "
             f"{shape}; got shape {tuple(values.shape)}"
         )
-    check_probabilities(values[None, ...], "forecast", sum_to_one=q.exclusive)
+    values = values[None, ...]
+    check_probabilities(values, "forecast", sum_to_one=q.exclusive)
     kind = Ensemble if q.exclusive else MultiLabelEnsemble
-    return kind(values[None, ...], member_axis=0, class_names=q.class_names)
+    return kind(values, member_axis=0, class_names=q.class_names)
