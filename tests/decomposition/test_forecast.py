@@ -69,7 +69,9 @@ def test_members_as_forecasts(loss: lw.Loss, probs: np.ndarray) -> None:
     reverse = [expected_loss(loss, mean, f) - expected_loss(loss, mean, mean) for f in probs]
     for i in range(5):
         u = lw.decompose(q, loss, forecast=i)
-        np.testing.assert_allclose(u.epistemic, np.tensordot(w, excess[:, i], 1), rtol=0, atol=1e-13)
+        np.testing.assert_allclose(
+            u.epistemic, np.tensordot(w, excess[:, i], 1), rtol=0, atol=1e-13
+        )
         np.testing.assert_allclose(u.regret, reverse[i], rtol=0, atol=1e-13)
     u = lw.decompose(q, loss, forecast="member")
     pairwise = np.einsum("i,j,ijnk->nk", w, w, excess)
@@ -106,11 +108,13 @@ def test_bounds_cover_the_error_of_a_sampled_mean() -> None:
     f = rng.dirichlet(np.ones(3), 40)
     u = lw.decompose(lw.LogisticNormal(loc, scale, points=16), forecast=f)
     exact = lw.decompose(lw.LogisticNormal(loc, scale, points=2048), forecast=f)
-    assert u.error is not None and exact.error is not None
+    assert u.error is not None
+    assert exact.error is not None
     bound = u.error.total + exact.error.total
     assert np.mean(np.abs(u.total - exact.total) <= bound) >= 0.95
     plain = lw.decompose(lw.LogisticNormal(loc, scale, points=16)).error
-    assert plain is not None and np.all(u.error.total >= plain.total)
+    assert plain is not None
+    assert np.all(u.error.total >= plain.total)
 
 
 @pytest.mark.parametrize("loss", INFINITE, ids=loss_id)
@@ -181,7 +185,8 @@ def test_members_are_compared_with_themselves() -> None:
     assert u["0"].epistemic.mean() == pytest.approx(6 / 150 + 0.01, rel=0.02)
 
 
-def test_gradients(probs: np.ndarray, forecast: np.ndarray) -> None:
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.BetaLoss(0.5, 2.0)])
+def test_gradients(loss: Any, probs: np.ndarray, forecast: np.ndarray) -> None:
     p = torch.tensor(probs[:3, :2, :3] / probs[:3, :2, :3].sum(-1, keepdims=True))
     f = torch.tensor(forecast[:2, :3] / forecast[:2, :3].sum(-1, keepdims=True))
 
@@ -189,9 +194,8 @@ def test_gradients(probs: np.ndarray, forecast: np.ndarray) -> None:
         q = lw.Ensemble(torch.softmax(z, -1))
         return lw.decompose(q, loss, forecast=torch.softmax(y, -1)).total
 
-    for loss in ("log", "squared", "spherical", lw.BetaLoss(0.5, 2.0)):
-        start = p.log().requires_grad_(), f.log().requires_grad_()
-        assert torch.autograd.gradcheck(risk, start)
+    start = p.log().requires_grad_(), f.log().requires_grad_()
+    assert torch.autograd.gradcheck(risk, start)
 
 
 def test_jax(probs: np.ndarray, forecast: np.ndarray) -> None:
@@ -200,7 +204,9 @@ def test_jax(probs: np.ndarray, forecast: np.ndarray) -> None:
 
     u = lw.decompose(probs, forecast=forecast)
     traced = jax.jit(lambda p, f: lw.decompose(p, forecast=f).total)
-    np.testing.assert_allclose(traced(jnp.asarray(probs), jnp.asarray(forecast)), u.total, rtol=1e-4)
+    np.testing.assert_allclose(
+        traced(jnp.asarray(probs), jnp.asarray(forecast)), u.total, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("events", [None, EVENTS, lw.events.one_vs_one(4)])

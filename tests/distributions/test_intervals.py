@@ -90,7 +90,8 @@ def test_narrow_intervals_are_certain() -> None:
     for loss in ("log", "squared", "spherical", "zero_one"):
         u = lw.decompose(q, loss)
         np.testing.assert_allclose(u.total, lw.decompose(probs[None], loss).total, rtol=1e-12)
-        assert np.all(u.epistemic == 0) and np.all(np.asarray(u.regret) <= 1e-30)
+        assert np.all(u.epistemic == 0)
+        assert np.all(np.asarray(u.regret) <= 1e-30)
 
 
 @pytest.mark.parametrize("events", [None, EVENTS])
@@ -115,17 +116,24 @@ def test_quantiles_of_members(quantiles: tuple[float, float], weights: Any) -> N
     found = lw.Intervals.from_members(q, quantiles=quantiles)
     assert not found.exclusive
     w = np.ones(5) / 5 if weights is None else np.asarray(weights) / np.sum(weights)
-    for ends, level, below in ((found.lower, quantiles[0], True), (found.upper, quantiles[1], False)):
+    for ends, level, below in (
+        (found.lower, quantiles[0], True),
+        (found.upper, quantiles[1], False),
+    ):
         for i, k in np.ndindex(40, 3):
             t = probs[:, i, k]
             if below:  # the smallest value with a share of at least `level` up to it
                 shares = [w[t <= x].sum() for x in t]
-                reached = [x for x, s, own in zip(t, shares, w, strict=True) if s > level - 1e-9 and own]
+                reached = [
+                    x for x, s, own in zip(t, shares, w, strict=True) if s > level - 1e-9 and own
+                ]
                 assert ends[i, k] == min(reached)
             else:
                 shares = [w[t >= x].sum() for x in t]
                 reached = [
-                    x for x, s, own in zip(t, shares, w, strict=True) if s > 1 - level - 1e-9 and own
+                    x
+                    for x, s, own in zip(t, shares, w, strict=True)
+                    if s > 1 - level - 1e-9 and own
                 ]
                 assert ends[i, k] == max(reached)
 
@@ -135,7 +143,8 @@ def test_members_of_events() -> None:
     probs = np.random.default_rng(6).dirichlet(np.ones(4), (5, 30))
     groups = {"even": [0, 2], "odd": [1, 3]}
     direct = lw.Intervals.from_members(probs, events=groups)
-    assert direct.exclusive and direct.class_names == ("even", "odd")
+    assert direct.exclusive
+    assert direct.class_names == ("even", "odd")
     np.testing.assert_allclose(direct.lower[:, 0], probs[..., [0, 2]].sum(-1).min(0))
     np.testing.assert_allclose(direct.upper[:, 1], probs[..., [1, 3]].sum(-1).max(0))
     law = lw.Intervals.from_members(probs).marginal(groups)
@@ -151,7 +160,8 @@ def test_frames_are_matched_by_name() -> None:
     upper = pd.DataFrame(high, index=ids, columns=names).iloc[::-1, ::-1]
     q = lw.Intervals(lower, upper)
     np.testing.assert_array_equal(q.upper, high)
-    assert q.class_names == ("a", "b", "c") and list(lw.decompose(q).to_frame().index) == ids
+    assert q.class_names == ("a", "b", "c")
+    assert list(lw.decompose(q).to_frame().index) == ids
 
 
 def test_tables_slices_and_rejection() -> None:
@@ -166,7 +176,7 @@ def test_tables_slices_and_rejection() -> None:
     assert np.all(u.normalized().total <= 1)
     assert u.normalized()["a"].regret.max() <= 1
     assert "40 instances × 3 classes" in repr(q)
-    again = pickle.loads(pickle.dumps(q))  # noqa: S301 - our own
+    again = pickle.loads(pickle.dumps(q))
     np.testing.assert_array_equal(lw.decompose(again).total, u.total)
 
 

@@ -91,7 +91,7 @@ def acquire(
     uncertainty because it is rare; dividing by its prevalence :math:`\pi_k`, the mean predicted
     probability (at least 1/N), puts the classes on one scale. The weight :math:`w_k` is the cost of
     missing the class: ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without
-    costs.
+    costs. The ``regret`` of `Intervals` takes the place of EU.
 
     That labels of these cases improve the model is not known beforehand. Compare on held-out data
     with a random choice, ``rng.choice(n, budget, replace=False)``, and with the usual scores that
@@ -141,7 +141,9 @@ def acquire(
             "least 2"
         )
     prevalence = np.maximum(to_numpy(q.mean()).astype(float).mean(axis=0), 1 / n)
-    need = to_numpy(decompose(q, loss).epistemic).astype(float) / prevalence
+    u = decompose(q, loss)
+    disagreement = u.epistemic if u.regret is None else u.regret
+    need = to_numpy(disagreement).astype(float) / prevalence
     if costs is not None:
         need = need * _cost_of_missing_each_class(costs, q)
     if label is not None:

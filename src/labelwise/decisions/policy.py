@@ -17,7 +17,7 @@ from .._format import number, percent
 from .._tables import SHOWN, Shown, Summary, counted
 from .._validation.labels import class_position
 from ..decomposition import decompose
-from ..distributions import Distribution
+from ..distributions import Distribution, Intervals
 from ..distributions.base import not_a_distribution
 from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
@@ -239,6 +239,12 @@ def decide(
     """
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)
+    if isinstance(q, Intervals):
+        raise InputError(
+            "`decide` needs expected costs, which intervals do not have. Between which actions they "
+            "leave open says the regret of lw.decompose(q, lw.CostLoss(...)): 0 where one is best "
+            "for all probabilities in the interval"
+        )
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     if not q.exclusive and task == "multiclass":

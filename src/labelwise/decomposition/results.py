@@ -118,7 +118,9 @@ class Result(Shown):
         )
 
     def _parts_mapped(self, f: Callable[[Any], Any]) -> dict[str, Any]:
-        """``f`` of the three parts, of their error bounds and of the regret, as fields of a new result."""
+        """``f`` of the three parts, their error bounds and the regret, as fields of a new
+        result.
+        """
         new: dict[str, Any] = {part: f(getattr(self, part)) for part in PARTS}
         if self.error is not None:
             new["error"] = replace(self.error, **self.error._parts_mapped(f))

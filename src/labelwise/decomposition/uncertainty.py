@@ -21,7 +21,16 @@ from ..distributions.marginals import Atoms
 from ..events import Events, Structure
 from ..losses import Loss
 from ..sources import Sources, find_sources
-from .results import PARTS, Components, Result, Top, axis_names, check_bounded, mean_columns, tracker_keys
+from .results import (
+    PARTS,
+    Components,
+    Result,
+    Top,
+    axis_names,
+    check_bounded,
+    mean_columns,
+    tracker_keys,
+)
 
 Basis = Literal["mean", "forecast", "intervals"]
 INTERVAL_SUMS = (

@@ -41,8 +41,10 @@ def test_a_grid(loss: lw.Loss) -> None:
     np.testing.assert_allclose(aleatoric[:, 0], g.min(-1), rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(regret[:, 0], (g - chord).max(-1), rtol=2e-6, atol=1e-9)
     assert np.all(total[:, 0] >= g.max(-1) - 1e-12)
-    assert np.all(epistemic >= 0) and np.all(regret >= 0)
-    assert np.all(epistemic[low == high] == 0) and np.all(regret[low == high] == 0)
+    assert np.all(epistemic >= 0)
+    assert np.all(regret >= 0)
+    assert np.all(epistemic[low == high] == 0)
+    assert np.all(regret[low == high] == 0)
 
 
 @pytest.mark.parametrize("loss", LOSSES[:6], ids=loss_id)
@@ -104,4 +106,6 @@ def test_single_precision() -> None:
     low, high = [x.astype(np.float32) for x in intervals()]
     for loss in LOSSES:
         found = law(low, high).regret(loss)
-        assert found.dtype == np.float32 and np.all(found >= 0) and np.all(np.isfinite(found))
+        assert found.dtype == np.float32
+        assert np.all(found >= 0)
+        assert np.all(np.isfinite(found))
