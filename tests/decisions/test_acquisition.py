@@ -188,5 +188,3 @@ def test_intervals_count_by_their_regret():
     assert choice.index.tolist() == [0]  # the widest
     regret = lw.decompose(q, "squared").regret[:, 0]
     np.testing.assert_allclose(choice.score / choice.score[0], regret / regret[0])
-    with pytest.raises(lw.InputError, match="intervals do not have"):
-        lw.decisions.decide(q, Costs(default=1), task="per_label")

@@ -23,7 +23,8 @@ from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
 from .costs import Costs, Task
-from .problem import ASK, Problem
+from .problem import ABSTAIN, ASK, Problem
+from .worst_case import ProbabilityBoxes, admissible_actions, largest_regret, least_worst
 
 if TYPE_CHECKING:
     from .summary import DecisionSummary
@@ -43,7 +44,7 @@ class Decisions(Shown):
     action: Array
     """The class to predict (per label: 1 = act, 0 = leave it), or `ABSTAIN` (−1) or `ASK` (−2)."""
     expected_cost: Array
-    """Expected cost of that action, including the price of asking."""
+    """Expected cost of that action, including the price of asking; of `Intervals` the largest."""
     value_of_label: Array
     """Expected saving from the expert's answer, before its price; equals TU if the expert is
     perfect and correct predictions cost 0.
@@ -63,14 +64,21 @@ class Decisions(Shown):
 
     @cached_property
     def _knowledge(self) -> tuple[Array, Array | None]:
-        return _value_of_knowledge(self.distribution, self.problem)
+        q = self.distribution
+        if isinstance(q, Intervals):
+            boxes = ProbabilityBoxes.of(q, self.task)
+            action = least_worst(boxes, self.problem)[0]
+            return like(largest_regret(boxes, self.problem, action), self.mean), None
+        return _value_of_knowledge(q, self.problem)
 
     @property
     def value_of_knowledge(self) -> Array:
         """EU: expected saving from knowing the class probabilities exactly, when no expert is
         consulted. It bounds what better probabilities can save only if the distribution is right;
         members that are alike, or random, make it too small or too large. Computed on first access:
-        unlike the decisions it needs the whole distribution, which may have to be sampled.
+        unlike the decisions it needs the whole distribution, which may have to be sampled. Of
+        `Intervals` it is the largest regret: 0 where the action is best for all probabilities in
+        the set.
         """
         return self._knowledge[0]
 
@@ -80,6 +88,19 @@ class Decisions(Shown):
         only rounding matters.
         """
         return self._knowledge[1]
+
+    @cached_property
+    def admissible(self) -> Array:
+        """The actions that some probabilities in the `Intervals` make best (E-admissible), a bool
+        array (..., A): each class (per label: leave, act) and, if it has a price, abstaining. Per
+        label both are if and only if the threshold of the costs lies in the interval.
+        """
+        if not isinstance(self.distribution, Intervals):
+            raise InputError(
+                "`admissible` is about Intervals. Of a distribution the mean decides: only `action`"
+            )
+        boxes = ProbabilityBoxes.of(self.distribution, self.task)
+        return index_like(admissible_actions(boxes, self.problem), self.mean) > 0
 
     @property
     def action_names(self) -> np.ndarray:
@@ -211,6 +232,10 @@ def decide(
     asking, or show when it is worth paying. A single ensemble does not tell whether its spread is
     right.
 
+    `Intervals` have no mean. The action is the one with the smallest worst case (Γ-minimax),
+    :math:`\min_a \max_\theta R_a(\theta)`; ``expected_cost`` is that worst case, the value of
+    knowledge the largest regret, and ``admissible`` tells which actions the intervals leave open.
+
     Parameters
     ----------
     q : distribution
@@ -236,15 +261,15 @@ def decide(
     (array(['ask'], dtype='<U8'), array([0.5]))
     >>> plan.explain(0).partition(":")[0]
     'ask an expert for the class of this case'
+
+    >>> q = lw.Intervals(np.array([[0.6, 0.02], [0.9, 0.0]]), np.array([[0.98, 0.4], [1, 0.04]]))
+    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]])
+    >>> plan = lw.decisions.decide(q, costs, task="multiclass")
+    >>> plan.action, plan.expected_cost, plan.admissible.tolist()  # the threshold is 1/21
+    (array([1, 0]), array([0.98, 0.8 ]), [[True, True], [True, False]])
     """
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)
-    if isinstance(q, Intervals):
-        raise InputError(
-            "`decide` needs expected costs, which intervals do not have. Between which actions they "
-            "leave open says the regret of lw.decompose(q, lw.CostLoss(...)): 0 where one is best "
-            "for all probabilities in the interval"
-        )
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     if not q.exclusive and task == "multiclass":
@@ -258,8 +283,12 @@ def decide(
     p = to_numpy(present).astype(float)
     if task == "per_label":
         p = np.stack([to_numpy(absent).astype(float), p], axis=-1)
-    action, cost = problem.now(p)
     response, after = problem.answered(p)
+    if isinstance(q, Intervals):
+        action, cost, after = least_worst(ProbabilityBoxes.of(q, task), problem)
+        action = np.where(action == problem.n_outcomes, ABSTAIN, action)
+    else:
+        action, cost = problem.now(p)
     value_of_label = np.maximum(cost - after, 0.0)
     if problem.ask is not None:
         asking = problem.ask + after
