@@ -70,7 +70,7 @@ def ranking_scores(
     True
     """
     loss = as_loss(loss)
-    u = decompose(_renormalized(q), loss, events=events)
+    u = decompose(renormalized(q), loss, events=events)
     summed: Any = u.sum(weights)
     total, aleatoric, epistemic = (to_numpy(getattr(summed, part)).astype(float) for part in PARTS)
     largest = float(np.max(u.loss.maximum))
@@ -96,7 +96,7 @@ def tie_share(ranked: np.ndarray) -> float:
     return float(np.mean(np.append(same, False) | np.append(False, same)))
 
 
-def _renormalized(q: Any) -> Distribution[Any]:
+def renormalized(q: Any) -> Distribution[Any]:
     """An ensemble of exclusive classes in float64, summing to 1; anything else as it is."""
     if not isinstance(q, Distribution):
         raise not_a_distribution(q)
