@@ -187,17 +187,24 @@ def verdicts(row: Row, tables: dict[int, AxiomTable | None]) -> tuple[str, str]:
 def definitions(found: dict[str, Row]) -> str:
     """A row for each measure: what it is, and its axioms."""
     lines = [
-        "| measure | formula | call | reference | keeps | breaks |",
-        "|---|---|---|---|---|---|",
+        "| measure | formula | reference | keeps | breaks |",
+        "|---|---|---|---|---|",
     ]
     tables: dict[int, AxiomTable | None] = {}
     kept_alive = []  # so that no two measures have the same id
     for name, row in found.items():
         kept_alive.append(row.measure)
         keeps, breaks = verdicts(row, tables)
-        cells = (name, f"${row.formula}$", f"`{row.call}`", row.reference, keeps, breaks)
+        cells = (name, f"${row.formula}$", row.reference, keeps, breaks)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def calls(found: dict[str, Row]) -> str:
+    """A line of code for each measure."""
+    width = max(len(row.call) for row in found.values())
+    lines = [f"{row.call:{width}}  # {name}" for name, row in found.items()]
+    return "\n".join(["```python", *lines, "```"])
 
 
 def numbers(comparisons: dict[str, MeasureComparison], found: dict[str, Row]) -> str:
@@ -215,7 +222,7 @@ def numbers(comparisons: dict[str, MeasureComparison], found: dict[str, Row]) ->
                 text = f"{value:.{digits}f}"
                 if result.beaten_by[i] == 0:
                     text = f"**{text}**"
-                cells[measure] = f"{text} [{low:.{digits}f}, {high:.{digits}f}]"
+                cells[measure] = f"{text} [{low:.{digits}f},&nbsp;{high:.{digits}f}]"
             columns.append(cells)
     lines = [f"| measure | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
     for measure in found:
@@ -235,7 +242,11 @@ def tables() -> dict[str, str]:
     found = rows()
     if tuple(found) != comparisons["FashionMNIST"].measures:
         raise ValueError("the rows are not those of compare_measures")
-    return {"definitions": definitions(found), "numbers": numbers(comparisons, found)}
+    return {
+        "definitions": definitions(found),
+        "calls": calls(found),
+        "numbers": numbers(comparisons, found),
+    }
 
 
 def page(text: str, parts: dict[str, str]) -> str:
