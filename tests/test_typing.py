@@ -28,6 +28,7 @@ def test_they_are_what_functions_return() -> None:
 
 
 PARTS_OF_RESULTS = {
+    "Criterion",
     "Band",
     "ClassMeans",
     "Coverage",

@@ -16,12 +16,13 @@ from ._engine.kernel import kernel_info
 from ._errors import InputError
 from ._lazy import lazily
 from .accumulator import Accumulator
-from .decomposition import decompose
+from .decomposition import decompose, median_deviation
 from .distributions import (
     Dirichlet,
     DirichletMixture,
     Distribution,
     Ensemble,
+    Intervals,
     LogisticNormal,
     MultiLabelEnsemble,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Distribution",
     "Ensemble",
     "InputError",
+    "Intervals",
     "LogLoss",
     "LogisticNormal",
     "Loss",
@@ -63,6 +65,7 @@ __all__ = [
     "from_models",
     "kernel_info",
     "load_predictions",
+    "median_deviation",
     "quantify",
     "save_predictions",
 ]

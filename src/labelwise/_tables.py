@@ -8,7 +8,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import prod
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, ClassVar, Literal, NoReturn, cast
 
 import numpy as np
 
@@ -77,6 +77,9 @@ class Shown:
 class Tabular(Shown):
     """A result that is a table: `to_frame`, its ``repr`` and its HTML show the same columns."""
 
+    _longest: ClassVar[int] = SHOWN
+    """A longer table is shown in part."""
+
     def _title(self) -> str:
         raise NotImplementedError
 
@@ -99,7 +102,7 @@ class Tabular(Shown):
         columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
         n = len(next(iter(columns.values())))
         shown, note = range(n), ""
-        if n > SHOWN:
+        if n > self._longest:
             shown = np.linspace(0, n - 1, SHOWN).astype(int).tolist()
             note = f"{SHOWN} of {n:,} rows; all are in .to_frame()"
         bounds = [name for name in columns if f"{name}_low" in columns]

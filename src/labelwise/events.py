@@ -315,3 +315,13 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
             columns.append(column)
         sides.append(xp.stack(columns, axis=-1))
     return sides[0], sides[1]
+
+
+def share_of_whole(inside: Array, rest: Array) -> tuple[Array, Array]:
+    """Both as shares of their sum; even where it is 0."""
+    xp = namespace(inside)
+    whole = inside + rest
+    possible = whole > 0
+    whole = xp.where(possible, whole, xp.ones_like(whole))
+    even = xp.ones_like(whole) / 2
+    return xp.where(possible, inside / whole, even), xp.where(possible, rest / whole, even)

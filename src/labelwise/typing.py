@@ -21,6 +21,7 @@ from .decomposition.results import Top
 from .demo.ecg import ECGEnsemble
 from .demo.fashion import FashionEnsemble
 from .evaluation.classes import ByClass, ClassMeans
+from .evaluation.comparison import Criterion, MeasureComparison
 from .evaluation.detection import DetectionComparison, DetectionScores
 from .evaluation.ensemble_health import EnsembleCheck
 from .evaluation.intervals import UncertaintyIntervals
@@ -50,6 +51,7 @@ __all__ = [
     "Components",
     "Counterexample",
     "Coverage",
+    "Criterion",
     "DecisionSummary",
     "Decisions",
     "DetectionComparison",
@@ -64,6 +66,7 @@ __all__ = [
     "LabelAnswers",
     "LabelEvaluation",
     "LabelThresholds",
+    "MeasureComparison",
     "PredictionSets",
     "ProperCheck",
     "RejectionCurve",

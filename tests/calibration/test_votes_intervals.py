@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from labelwise.calibration.votes import pair_statistics, read_votes
 from scipy import special, stats
 
 import labelwise as lw
 from labelwise.calibration import vote_reliability
-from labelwise.calibration.votes import pair_statistics, read_votes
 from labelwise.calibration.votes_intervals import case_bounds, mean_claim, standard_error
 from vote_cases import predictions, voted
 

@@ -251,12 +251,12 @@ ROWS: list[Row] = [
         {"y_true": np.eye(4, dtype=int)[Y] | 1},
         lambda: decide(MULTI, costs("default = 1\n"), task="multiclass"),
         (
-            "the labels of a MultiLabelEnsemble may occur together, so there is no single class to "
+            "these labels may occur together, so there is no single class to "
             "choose. Use task='per_label'"
         ),
         [*DECIDE, "--multilabel", "--task", "multiclass"],
         (
-            "the labels of a MultiLabelEnsemble may occur together, so there is no single class to "
+            "these labels may occur together, so there is no single class to "
             "choose. Use --task per_label"
         ),
     ),

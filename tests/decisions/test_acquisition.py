@@ -179,3 +179,12 @@ def test_mistakes_are_told():
         acquire(lw.Ensemble(q.probs[:1]), budget=1)
     with pytest.raises(ValueError, match="one axis of instances"):
         acquire(lw.Ensemble(np.full((2, 3, 4, 2), 0.5)), budget=1)
+
+
+def test_intervals_count_by_their_regret():
+    low = np.array([[0.1, 0.4], [0.3, 0.3], [0.2, 0.7]])
+    q = lw.Intervals(low, np.array([[0.6, 0.9], [0.7, 0.7], [0.3, 0.8]]))
+    choice = acquire(q, budget=1, label="0", loss="squared")
+    assert choice.indices.tolist() == [0]  # the widest
+    regret = lw.decompose(q, "squared").regret[:, 0]
+    np.testing.assert_allclose(choice.score / choice.score[0], regret / regret[0])

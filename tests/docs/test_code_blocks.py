@@ -45,6 +45,7 @@ NOT_RUN = {
     "# distributions/": "the same",
     "# _engine/": "the same",
     "# decomposition/": "the same",
+    'lw.decompose(q, "log").total ': "each line is run by tests/docs/test_measures.py",
     "10 test patients": "what a run printed; lab/tests/petct/test_report.py writes it again",
     "MNIST/raw, FashionMNIST/raw": "files in folders",
     "SVHN (cropped digits) (svhn) was not found": "a message; tests/datasets checks it",

@@ -274,3 +274,43 @@ def test_one_instance_without_a_batch_axis(loss: object) -> None:
     np.testing.assert_allclose(
         lw.joint.mutual_information_by_class(one), lw.joint.mutual_information_by_class(many)[0]
     )
+
+
+def test_covariance_of_members() -> None:
+    rng = np.random.default_rng(0)
+    probs, weights = rng.dirichlet(np.ones(4), (6, 5)), rng.random((6, 5))
+    weights /= weights.sum(0)
+    found = lw.joint.covariance(lw.Ensemble(probs, weights=weights))
+    for i in range(5):
+        expected = np.cov(probs[:, i].T, aweights=weights[:, i], ddof=0)
+        np.testing.assert_allclose(found[i], expected, atol=1e-15)
+    labels = lw.MultiLabelEnsemble(rng.random((6, 5, 3)))
+    diagonal = np.diagonal(lw.joint.covariance(labels), axis1=-2, axis2=-1)
+    np.testing.assert_allclose(diagonal, lw.decompose(labels, "squared").epistemic, rtol=1e-13)
+
+
+def test_covariance_without_members() -> None:
+    alpha = np.random.default_rng(1).gamma(2.0, size=(5, 4))
+    s = alpha.sum(-1)[:, None, None]
+    expected = (np.eye(4) * alpha[:, None] * s - alpha[:, :, None] * alpha[:, None]) / s**2
+    q = lw.Dirichlet(alpha, class_names=list("3210"))  # whose names are integers
+    np.testing.assert_allclose(lw.joint.covariance(q), expected / (s + 1), atol=1e-16)
+    two = lw.DirichletMixture(np.stack([alpha, alpha[::-1]]))
+    draws = two.sample(200_000, rng=0)
+    np.testing.assert_allclose(lw.joint.covariance(two)[0], np.cov(draws[:, 0].T), atol=1e-3)
+
+
+def test_second_order_shares() -> None:
+    """Var Θ_k / 2θ̄_k in nats, close to each class's share where the members nearly agree."""
+    probs = np.random.default_rng(2).dirichlet(np.ones(3), (5, 7))
+    q = lw.Ensemble(probs)
+    found = lw.joint.mutual_information_by_class(q, base=np.e, second_order=True)
+    np.testing.assert_allclose(found, probs.var(0) / (2 * probs.mean(0)), rtol=1e-12)
+    never = lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]))
+    assert np.all(lw.joint.mutual_information_by_class(never, second_order=True) == 0)
+    near = lw.Ensemble(0.999 * probs[:1] + 0.001 * probs)
+    np.testing.assert_allclose(
+        lw.joint.mutual_information_by_class(near, second_order=True),
+        lw.joint.mutual_information_by_class(near),
+        rtol=0.02,
+    )

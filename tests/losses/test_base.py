@@ -93,3 +93,12 @@ def test_python_numbers_are_welcome(loss: lw.Loss) -> None:
 def test_outcomes_are_0_or_1(loss: lw.Loss, y: Any) -> None:
     with pytest.raises(ValueError, match=r"`y` must be 0 or 1; got "):
         loss.phi(np.array([0.5]), y)
+
+
+def test_losses_of_a_forecast_that_was_certain_and_wrong() -> None:
+    assert lw.LogLoss().unbounded == (True, True)
+    assert lw.SquaredLoss().unbounded == lw.CostLoss(1, 9).unbounded == (False, False)
+    assert lw.BetaLoss(0.0, 1.0).unbounded == (True, False)
+    assert lw.BetaLoss(1.0, -0.5).unbounded == (False, True)
+    by_event = lw.CostLoss({"a": 2.0}, 1.0).bind(["a", "b"])
+    assert by_event.unbounded == (False, False)

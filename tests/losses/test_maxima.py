@@ -28,3 +28,15 @@ def test_maxima_in_closed_form() -> None:
     assert lw.CostLoss(1, 9).maximum == pytest.approx(0.9)
     assert lw.BetaLoss(-0.5, -0.5).maximum == pytest.approx(2, rel=1e-12)
     assert lw.CostLoss(0, 1).maximum == 0
+
+
+@EVERY
+def test_the_peak_is_where_the_entropy_is_largest(loss: lw.Loss) -> None:
+    peak = np.asarray(loss.peak, float)
+    assert loss.entropy(peak) == pytest.approx(loss.maximum, rel=1e-12)
+
+
+def test_peaks_in_closed_form() -> None:
+    assert lw.LogLoss().peak == lw.SphericalLoss().peak == lw.BetaLoss(-0.5, -0.5).peak == 0.5
+    assert lw.CostLoss(1, 9).peak == pytest.approx(0.1)
+    assert lw.BetaLoss(0.0, 1.0).peak == pytest.approx(1 / math.e, rel=1e-6)  # −t ln t

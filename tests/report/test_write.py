@@ -91,3 +91,17 @@ def test_labels_are_matched_to_the_index_of_the_predictions():
     report = build_report(q, y_true=y.iloc[::-1])
     assert report.data["accuracy"] == 1
     assert "case 29" in report.html
+
+
+def test_intervals_have_a_report() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), (4, 40))
+    q = lw.Intervals.from_members(probs)
+    data = build_report(q, y_true=rng.integers(3, size=40)).data
+    total = lw.decompose(q).sum().total.mean()
+    (log,) = [loss for loss in data["losses"] if loss["key"] == "log"]
+    assert log["mean"]["total"] == pytest.approx(total)
+    assert data["intervals"]
+    assert data["members"] is None
+    assert "in the intervals" in data["parts_explained"]
+    assert not build_report(lw.Ensemble(probs)).data["intervals"]

@@ -12,9 +12,9 @@ from .._resampling import Resampling, check_replicates
 from .._tables import Check
 from .._validation.arguments import as_rng
 from ..distributions import Distribution
+from ..evaluation.votes import Votes, read_votes
 from ..events import Family
 from .reliability import Binned
-from .votes import Votes, read_votes
 from .votes_repair import apply_maps, fit_maps
 
 N_BINS = 3

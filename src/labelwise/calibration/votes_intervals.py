@@ -15,7 +15,7 @@ from .._resampling import (
     t_interval_with_extremes,
     t_quantile,
 )
-from .votes import Votes
+from ..evaluation.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from .._resampling import check_confidence
 from .._tables import Tabular, counted
 from ..decomposition import PARTS
 from ..distributions import Distribution
+from ..evaluation.votes import read_votes
 from ..events import Family
-from .votes import read_votes
 from .votes_intervals import Claim, mean_claim
 
 

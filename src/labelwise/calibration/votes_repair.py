@@ -12,9 +12,9 @@ from .._arrays import to_numpy
 from .._tables import Tabular, first_names
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
+from ..evaluation.votes import Votes, claimed_share, read_votes
 from ..events import Events, Family, as_events
 from ._maps import fit_isotonic
-from .votes import Votes, claimed_share, read_votes
 
 Map = Callable[[np.ndarray], np.ndarray]
 

@@ -15,9 +15,9 @@ from .._resampling import Estimate, t_interval_with_extremes
 from .._tables import Tabular
 from .._validation.labels import as_numpy
 from ..distributions import Distribution
+from ..evaluation.votes import read_votes
 from ..events import Family
 from ._maps import fit_isotonic
-from .votes import read_votes
 from .votes_intervals import case_bounds, standard_error
 
 

@@ -139,7 +139,7 @@ def acquire(
     uncertainty because it is rare; dividing by its prevalence :math:`\pi_k`, the mean predicted
     probability (at least 1/N), puts the classes on one scale. The weight :math:`w_k` is the cost of
     missing the class: ``missed``, or the mean off-diagonal cost of its row of the matrix; 1 without
-    costs.
+    costs. The ``regret`` of `Intervals` takes the place of EU.
 
     That labels of these cases improve the model is not known beforehand. Compare on held-out data
     with a random choice, ``rng.choice(n, budget, replace=False)``, and with the usual scores that
@@ -220,14 +220,16 @@ def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss)
     def epistemic_of(block: Distribution) -> tuple[np.ndarray]:
         nonlocal total
         total = add_rows(total, to_numpy(block.mean()))
-        return (to_numpy(decompose(block, loss).epistemic),)
+        u = decompose(block, loss)
+        disagreement = u.epistemic if u.regret is None else u.regret
+        return (to_numpy(disagreement),)
 
     (epistemic,) = in_blocks_of(epistemic_of, pool)
     prevalence = np.maximum(total / len(pool), 1 / len(pool))
     return Needs(epistemic, prevalence, weight)
 
 
-def _cost_of_missing_each_class(costs: Costs, q: Distribution) -> np.ndarray:
+def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> np.ndarray:
     """What it costs to miss each class; with a matrix, the mean over the other classes."""
     if costs.matrix is None:
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]

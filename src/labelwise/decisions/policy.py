@@ -18,7 +18,7 @@ from .._format import number, percent
 from .._tables import SHOWN, Shown, Summary, counted
 from .._validation.labels import class_position
 from ..decomposition import decompose
-from ..distributions import Distribution
+from ..distributions import Distribution, Intervals
 from ..distributions.base import not_a_distribution
 from ..io import Predictions
 from ..io.blocks import in_blocks_of
@@ -26,7 +26,8 @@ from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
 from .costs import Costs, Task
-from .problem import ASK, Problem
+from .problem import ABSTAIN, ASK, Problem
+from .worst_case import ProbabilityBoxes, admissible_actions, largest_regret, least_worst
 
 if TYPE_CHECKING:
     from .summary import DecisionSummary
@@ -47,7 +48,7 @@ class Decisions(Shown):
     action: Array
     """The class to predict (per label: 1 = act, 0 = leave it), or `ABSTAIN` (−1) or `ASK` (−2)."""
     expected_cost: Array
-    """Expected cost of that action, including the price of asking."""
+    """Expected cost of that action, including the price of asking; of `Intervals` the largest."""
     value_of_label: Array
     """Expected saving from the expert's answer, before its price; equals TU if the expert is
     perfect and correct predictions cost 0.
@@ -96,6 +97,10 @@ class Decisions(Shown):
         return found[0], found[1] if len(found) > 1 else None
 
     def _knowledge_of_block(self, block: Distribution) -> tuple[Array, ...]:
+        if isinstance(block, Intervals):
+            boxes = ProbabilityBoxes.of(block, self.task)
+            action = least_worst(boxes, self.problem)[0]
+            return (like(largest_regret(boxes, self.problem, action), block.mean()),)
         value, error = _value_of_knowledge(block, self.problem)
         return (value,) if error is None else (value, error)
 
@@ -104,7 +109,9 @@ class Decisions(Shown):
         """EU: expected saving from knowing the class probabilities exactly, when no expert is
         consulted. It bounds what better probabilities can save only if the distribution is right;
         members that are alike, or random, make it too small or too large. Computed on first access:
-        unlike the decisions it needs the whole distribution, which may have to be sampled.
+        unlike the decisions it needs the whole distribution, which may have to be sampled. Of
+        `Intervals` it is the largest regret: 0 where the action is best for all probabilities in
+        the set.
         """
         return self._knowledge[0]
 
@@ -114,6 +121,19 @@ class Decisions(Shown):
         only rounding matters.
         """
         return self._knowledge[1]
+
+    @cached_property
+    def admissible(self) -> Array:
+        """The actions that some probabilities in the `Intervals` make best (E-admissible), a bool
+        array (..., A): each class (per label: leave, act) and, if it has a price, abstaining. Per
+        label both are if and only if the threshold of the costs lies in the interval.
+        """
+        if not isinstance(self.distribution, Intervals):
+            raise InputError(
+                "`admissible` is about Intervals. Of a distribution the mean decides: only `action`"
+            )
+        boxes = ProbabilityBoxes.of(self.distribution, self.task)
+        return index_like(admissible_actions(boxes, self.problem), self.mean) > 0
 
     @property
     def action_names(self) -> np.ndarray:
@@ -245,6 +265,10 @@ def decide(
     asking, or show when it is worth paying. A single ensemble does not tell whether its spread is
     right.
 
+    `Intervals` have no mean. The action is the one with the smallest worst case (Γ-minimax),
+    :math:`\min_a \max_\theta R_a(\theta)`; ``expected_cost`` is that worst case, the value of
+    knowledge the largest regret, and ``admissible`` tells which actions the intervals leave open.
+
     Parameters
     ----------
     q : distribution or Predictions
@@ -271,6 +295,12 @@ def decide(
     (array(['ask'], dtype='<U8'), array([0.5]))
     >>> plan.explain(0).partition(":")[0]
     'ask an expert for the class of this case'
+
+    >>> q = lw.Intervals(np.array([[0.6, 0.02], [0.9, 0.0]]), np.array([[0.98, 0.4], [1, 0.04]]))
+    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]])
+    >>> plan = lw.decisions.decide(q, costs, task="multiclass")
+    >>> plan.action, plan.expected_cost, plan.admissible.tolist()  # the threshold is 1/21
+    (array([1, 0]), array([0.98, 0.8 ]), [[True, True], [True, False]])
     """
     if not isinstance(cast(Any, q), Distribution | Predictions):
         raise not_a_distribution(q)
@@ -278,17 +308,18 @@ def decide(
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     multilabel = q.multilabel if isinstance(q, Predictions) else not q.exclusive
     if multilabel and task == "multiclass":
-        sentence = (
-            f"the labels of a {type(q).__name__} may occur together, so there is no single class "
-            "to choose"
-        )
+        sentence = "these labels may occur together, so there is no single class to choose"
         raise InputError(sentence, fix="per_label")
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
 
     def of_block(block: Distribution) -> tuple[Array, ...]:
         p, present = _beliefs(block, task)
-        action, cost = problem.now(p)
-        after = problem.answered(p)[1]
+        if isinstance(block, Intervals):
+            action, cost, after = least_worst(ProbabilityBoxes.of(block, task), problem)
+            action = np.where(action == problem.n_outcomes, ABSTAIN, action)
+        else:
+            action, cost = problem.now(p)
+            after = problem.answered(p)[1]
         value_of_label = np.maximum(cost - after, 0.0)
         if problem.ask is not None:
             asking = problem.ask + after
@@ -296,8 +327,8 @@ def decide(
         values = like(cost, present), like(value_of_label, present)
         return index_like(action, present), *values, present
 
-    arrays = in_blocks_of(of_block, q)
-    plan = Decisions(*arrays, task, class_names, costs, problem, q)
+    action, cost, value_of_label, mean = in_blocks_of(of_block, q)
+    plan = Decisions(action, cost, value_of_label, mean, task, class_names, costs, problem, q)
     if y_true is not None:
         _warn_if_badly_calibrated(q, y_true)
     return plan

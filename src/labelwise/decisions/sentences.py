@@ -9,6 +9,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._format import number
 from .._tables import enumerated
+from ..distributions import Intervals
 from .problem import ABSTAIN, ASK
 
 if TYPE_CHECKING:
@@ -23,15 +24,17 @@ def _decision_sentence(
     action = to_numpy(plan.action)[i]
     answer = number(float(to_numpy(plan.value_of_label)[i]))
     knowledge = number(float(to_numpy(plan.value_of_knowledge)[i]))
+    average, condition = "on average", "the predicted spread is right"
+    if isinstance(plan.distribution, Intervals):
+        average, condition = "in the worst case", "they lie in the intervals"
 
     if action == ASK:
         head = f"{ask}:"
     elif action == ABSTAIN and problem.abstain is not None:
         head = f"{abstain}, which costs {number(problem.abstain)};"
     else:
-        head = (
-            f"{predict}, which costs {number(float(to_numpy(plan.expected_cost)[i]))} on average;"
-        )
+        cost = number(float(to_numpy(plan.expected_cost)[i]))
+        head = f"{predict}, which costs {cost} {average};"
     expert = "the expert's answer"
     if problem.error > 0:
         expert = f"the answer of an expert with error rate {number(problem.error)}"
@@ -40,8 +43,8 @@ def _decision_sentence(
         price = f" and costs {number(problem.ask)}"
         unasked = "no expert is asked and "
     return (
-        f"{head} {expert} saves {answer} on average{price}; knowing the exact probabilities would "
-        f"save at most {knowledge} if {unasked}the predicted spread is right"
+        f"{head} {expert} saves {answer} {average}{price}; knowing the exact probabilities would "
+        f"save at most {knowledge} if {unasked}{condition}"
     )
 
 

@@ -12,15 +12,17 @@ from typing import Any, Literal
 from .._engine.compute import Computed, compute
 from .._engine.kernel import thread_count
 from .._errors import InputError
-from ..distributions import Distribution
+from ..distributions import Distribution, Intervals
 from ..distributions.base import ArrayOf, ArrayT
 from ..distributions.ensemble import as_distribution
 from ..events import Events, Family, Structure, as_events
 from ..losses import Loss, LossName, as_loss
+from .forecast import regret_of_forecast
+from .median import median_deviation
 from .results import PARTS, Components
-from .uncertainty import Uncertainty, numpy_law
+from .uncertainty import Basis, Uncertainty, numpy_law
 
-__all__ = ["PARTS", "Components", "Uncertainty", "decompose", "numpy_law"]
+__all__ = ["PARTS", "Components", "Uncertainty", "decompose", "median_deviation", "numpy_law"]
 
 
 def decompose(
@@ -28,6 +30,7 @@ def decompose(
     loss: LossName | Loss = "log",
     *,
     events: Family | None = None,
+    forecast: Any = None,
     correction: Literal["jackknife"] | None = None,
     n_jobs: int | None = None,
 ) -> Uncertainty[ArrayT]:
@@ -53,6 +56,15 @@ def decompose(
     events : mapping or Events, optional
         Groups of classes, ordinal cuts, a tree or pairs instead of single labels
         (`labelwise.events`).
+    forecast : array (..., K), int or "member", optional
+        The forecast that is deployed, if it is not the mean: its probabilities, a member by
+        position, or a random member. Its expected excess loss is :math:`\mathrm{EU}_k =
+        \mathbb{E}\, D(\Theta_k \Vert f_k)`, larger than that of the mean by the ``regret``
+        :math:`D(\bar\theta_k \Vert f_k)`, and TU = AU + EU its risk. Infinite under log loss
+        where :math:`f_k = 0 < \bar\theta_k`. With ``"member"`` the regret is the reverse divergence
+        :math:`\mathbb{E}\, D(\bar\theta_k \Vert \Theta_k)` and EU the pairwise one,
+        :math:`\mathbb{E}\, D(\Theta_k \Vert \Theta_k')`. A member is compared with itself, too: for
+        independent trainings EU · M/(M−1) is unbiased. Other forecasts need no correction.
     correction : {"jackknife"}, optional
         Remove the leading bias of a finite ensemble: M members underestimate EU (for squared loss
         by the factor (M−1)/M). TU is raised by the same amount and may exceed its maximum. Needs M
@@ -82,6 +94,11 @@ def decompose(
     loss = as_loss(loss)
     if correction is not None:
         _check_correction(q, loss, correction)
+        if forecast is not None:
+            raise InputError(
+                "`correction` is for the mean as the forecast. The risk of another `forecast` has "
+                "no bias of a finite ensemble; for a member, multiply EU by M/(M−1)"
+            )
     if n_jobs is not None:
         thread_count(n_jobs)  # refused here, whichever way is taken
     family: Events | None = None
@@ -101,10 +118,27 @@ def decompose(
     # The same numbers from compiled code, if there is any for this distribution and loss.
     computed = compute(equations, q, methodcaller("fast", loss, family, n_jobs))
     total, aleatoric, epistemic = computed.parts
-    error = sums = ensemble = None
+    error = sums = ensemble = regret = None
+    basis: Basis = "mean"
     if computed.error is not None:
         error = Components(*computed.error)
-    if correction is not None:
+    if isinstance(q, Intervals):
+        basis = "intervals"
+        if forecast is not None:
+            raise InputError("`forecast`: intervals have no mean that it could be compared with")
+
+        def minimax(q: Distribution[Any]) -> Computed:
+            law: Any = q.marginal(family)
+            return Computed((law.regret(loss),))
+
+        (regret,) = compute(minimax, q).parts
+    elif forecast is not None:
+        basis = "forecast"
+        regret, bound = regret_of_forecast(q, loss, family, forecast)
+        total, epistemic = total + regret, epistemic + regret
+        if error is not None and bound is not None:
+            error = Components(error.total + bound, error.aleatoric, error.epistemic + bound)
+    elif correction is not None:
 
         def jackknife(q: Distribution[Any]) -> Computed:
             law: Any = q.marginal(family)
@@ -130,6 +164,8 @@ def decompose(
         n_members=q.n_members if q.finite else None,
         ids=q.ids,
         ensemble=ensemble,
+        regret=regret,
+        basis=basis,
     )
 
 

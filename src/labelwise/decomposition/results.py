@@ -74,7 +74,8 @@ class Top(Shown):
             names = list(ids_at(self.instance_ids, shown))
         rows = list(zip(map(str, names), self.values[:SHOWN].tolist(), strict=True))
         rest = len(self) - len(rows)
-        title = f"Top {len(self)} of {prod(self.shape):,} by {self.by} uncertainty {about}"
+        kind = self.by if self.by == "regret" else f"{self.by} uncertainty"
+        title = f"Top {len(self)} of {prod(self.shape):,} by {kind} {about}"
         return Summary(title, ("instance", self.by), rows, f"… and {rest:,} more" if rest else "")
 
 
@@ -87,8 +88,10 @@ class Result(Shown):
     aleatoric: Any
     epistemic: Any
     error: Any
+    regret: Any
     n_members: int | None
     ids: Any
+    note: str = ""
     _trailing: ClassVar[int] = 0
     """How many axes follow those of the instances."""
 
@@ -115,17 +118,25 @@ class Result(Shown):
         )
 
     def _parts_mapped(self, f: Callable[[Any], Any]) -> dict[str, Any]:
-        """``f`` of the three parts and of their error bounds, as fields of a new result."""
+        """``f`` of the three parts, their error bounds and the regret, as fields of a new
+        result.
+        """
         new: dict[str, Any] = {part: f(getattr(self, part)) for part in PARTS}
         if self.error is not None:
             new["error"] = replace(self.error, **self.error._parts_mapped(f))
+        if self.regret is not None:
+            new["regret"] = f(self.regret)
         return new
 
     def _parts_in_numpy(self) -> dict[str, np.ndarray]:
-        """Each part in main memory; the epistemic part of a single member is not known."""
+        """Each part in main memory, and the regret if there is one; the epistemic part of a single
+        member is not known.
+        """
         parts = {part: to_numpy(getattr(self, part)) for part in PARTS}
         if self.n_members == 1:
             parts["epistemic"] = np.full_like(parts["epistemic"], np.nan)
+        if self.regret is not None:
+            parts["regret"] = to_numpy(self.regret)
         return parts
 
     def _parts_by_instance(self) -> dict[str, np.ndarray]:
@@ -162,15 +173,19 @@ class Result(Shown):
         return [name, total, aleatoric, epistemic]
 
     def _summary_notes(self) -> list[str]:
+        notes = []
         if self.n_members == 1:
-            return ["one member: the epistemic part is not known"]
-        return []
+            notes.append("one member: the epistemic part is not known")
+        if self.note:
+            notes.append(self.note)
+        return notes
 
     def _top_instances(self, source: Result, n: int, by: str, label: str | None) -> Top:
         """The highest of ``source``, which has one value per instance."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise InputError(f"`n` must be a positive number of instances; got {n!r}")
-        check_choice(by, "by", PARTS)
+        choices = PARTS if self.regret is None else (*PARTS, "regret")
+        check_choice(by, "by", choices)
         if by == "epistemic" and self.n_members == 1:
             raise InputError("one member says nothing about epistemic uncertainty; use by='total'")
         flat = to_numpy(getattr(source, by)).reshape(-1)
@@ -237,6 +252,10 @@ class Components(Result, Generic[ArrayT]):
     """What the instances are called: the index of the frames that the predictions came in, or
     ``None``.
     """
+    regret: ArrayT | None = None
+    """See `Uncertainty.regret`."""
+    note: str = ""
+    """What a reader must know of these values."""
 
     def __getitem__(self, index: Any) -> Self:
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
@@ -256,6 +275,7 @@ class Components(Result, Generic[ArrayT]):
             raise InputError(
                 "`normalized` needs the maximum of the sum, which is not known for these events"
             )
+        check_bounded(self.maximum)
         if self.maximum == 0:
             raise InputError(
                 "`normalized` divides by the maximum of the sum, which is 0 because all costs or "
@@ -264,6 +284,15 @@ class Components(Result, Generic[ArrayT]):
         factor = 1 / self.maximum
         scaled = self._parts_mapped(lambda x: x * factor)
         return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
+
+
+def check_bounded(maximum: Any) -> None:
+    """Refuse to divide by a maximum that there is not."""
+    if np.any(np.isinf(maximum)):
+        raise InputError(
+            "`normalized` divides by the largest total of the mean, which that of another "
+            "`forecast` may exceed. Normalize lw.decompose without `forecast`"
+        )
 
 
 def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:

@@ -21,7 +21,22 @@ from ..distributions.marginals import Atoms
 from ..events import Events, Structure
 from ..losses import Loss
 from ..sources import Sources, find_sources
-from .results import PARTS, Components, Result, Top, axis_names, mean_columns, tracker_keys
+from .results import (
+    PARTS,
+    Components,
+    Result,
+    Top,
+    axis_names,
+    check_bounded,
+    mean_columns,
+    tracker_keys,
+)
+
+Basis = Literal["mean", "forecast", "intervals"]
+INTERVAL_SUMS = (
+    "sums over the labels of intervals: of total, epistemic and regret upper bounds, of aleatoric "
+    "a lower bound"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,13 +76,22 @@ class Uncertainty(Result, Generic[ArrayT]):
     """What the instances are called: the index of the frames that the predictions came in, or
     ``None``.
     """
+    regret: ArrayT | None = None
+    """What the ``forecast`` costs beyond the mean, D(θ̄‖f), which is part of total and epistemic;
+    of `Intervals` the smallest regret that a forecast can guarantee. Else ``None``.
+    """
+    basis: Basis = "mean"
+    """What the values are about: the mean as the forecast, another one, or intervals."""
 
     _trailing: ClassVar[int] = 1
 
     @property
     def maximum(self) -> np.ndarray:
-        """The largest possible total of each label, (K,) or (E,)."""
-        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
+        """The largest possible total of each label, (K,) or (E,); infinite with a ``forecast``."""
+        largest = self.loss.maximum
+        if self.basis == "forecast":
+            largest = np.inf
+        return np.asarray(largest / self.unit + np.zeros(len(self.class_names)))
 
     @overload
     def __getitem__(self, key: str) -> Components[ArrayT]: ...
@@ -110,7 +134,9 @@ class Uncertainty(Result, Generic[ArrayT]):
         if weights is not None:
             w = self._label_weights(weights)
         n_labels = len(self.class_names)
-        largest = partial(maximum_of_sum, self.loss, self.structure, n_labels, self.unit, w)
+        largest: Any = np.inf
+        if self.basis != "forecast":
+            largest = partial(maximum_of_sum, self.loss, self.structure, n_labels, self.unit, w)
         if w is None and self.sums is not None:
             return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
 
@@ -119,7 +145,10 @@ class Uncertainty(Result, Generic[ArrayT]):
                 x = x * like(w, x)
             return namespace(x).sum(x, axis=-1)
 
-        return self._components_of(add, largest)
+        summed = self._components_of(add, largest)
+        if self.basis == "intervals":
+            return replace(summed, note=INTERVAL_SUMS)
+        return summed
 
     def _label_weights(self, weights: Any) -> np.ndarray:
         weights = values_by_class(weights, self.class_names, "weights")
@@ -168,7 +197,7 @@ class Uncertainty(Result, Generic[ArrayT]):
         if self.ensemble is None:
             raise InputError(
                 "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': "
-                "[...], 'model': [...]}), without `correction`"
+                "[...], 'model': [...]}), without `correction` and `forecast`"
             )
         found = find_sources(
             numpy_law(self.ensemble, self.events),
@@ -182,6 +211,7 @@ class Uncertainty(Result, Generic[ArrayT]):
 
     def normalized(self) -> Uncertainty[ArrayT]:
         """Divide by the largest possible label-wise value, max G."""
+        check_bounded(self.maximum)
         if np.any(self.maximum == 0):
             name = self.class_names[int(np.argmin(self.maximum))]
             raise InputError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .base import Distribution
 from .dirichlet import Dirichlet, DirichletMixture
 from .ensemble import Ensemble
+from .intervals import Intervals
 from .logistic_normal import LogisticNormal
 from .multilabel import MultiLabelEnsemble
 
@@ -18,6 +19,7 @@ __all__ = [
     "DirichletMixture",
     "Distribution",
     "Ensemble",
+    "Intervals",
     "LogisticNormal",
     "MultiLabelEnsemble",
 ]

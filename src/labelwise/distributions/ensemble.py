@@ -29,7 +29,7 @@ from .._validation.arguments import as_rng, check_count
 from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import check_logits, check_probabilities
-from ..events import Events, Family, as_events, event_sums
+from ..events import Events, Family, as_events, event_sums, share_of_whole
 from ..losses import Loss
 from ..sources import Factors, as_factors
 from .base import (
@@ -252,13 +252,7 @@ class Ensemble(Members[ArrayT]):
             return Atoms(probs, weights)
         inside, rest = event_sums(probs, events, self.class_names)
         if events.given is not None:
-            xp = namespace(inside)
-            whole = inside + rest
-            possible = whole > 0
-            whole = xp.where(possible, whole, xp.ones_like(whole))
-            even = xp.ones_like(whole) / 2
-            inside = xp.where(possible, inside / whole, even)
-            rest = xp.where(possible, rest / whole, even)
+            inside, rest = share_of_whole(inside, rest)
         return Atoms(at_most_one(inside), weights, at_most_one(rest))
 
 

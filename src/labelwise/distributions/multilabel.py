@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .._arrays import Array, namespace, sigmoid, values_known, widen
 from .._errors import InputError
 from .._validation.arrays import check_finite
 from ..events import Events
-from .base import ArrayT
+from .base import ArrayT, Distribution
 from .ensemble import Members
 from .marginals import Atoms
 
@@ -35,9 +35,13 @@ class MultiLabelEnsemble(Members[ArrayT]):
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:
-            raise InputError(
-                "`events` have no meaning for a MultiLabelEnsemble: its labels may occur together, "
-                "so the probability of a "
-                "group is not the sum of its labels'. Leave `events` out"
-            )
+            raise no_events(self)
         return Atoms(probs, weights)
+
+
+def no_events(q: Distribution[Any]) -> InputError:
+    """The error for events of labels that may occur together."""
+    return InputError(
+        f"`events` have no meaning for a {type(q).__name__}: its labels may occur together, so the "
+        "probability of a group is not the sum of its labels'. Leave `events` out"
+    )

@@ -5,6 +5,7 @@ confidence intervals.
 from __future__ import annotations
 
 from .classes import by_class
+from .comparison import compare_measures
 from .correlation import rank_agreement
 from .detection import compare_detection, detection_scores
 from .ensemble_health import check_ensemble
@@ -22,6 +23,7 @@ __all__ = [
     "check_ensemble",
     "clustered_mean",
     "compare_detection",
+    "compare_measures",
     "detection_scores",
     "log_loss",
     "rank_agreement",

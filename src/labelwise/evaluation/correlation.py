@@ -45,16 +45,16 @@ def rank_agreement(
     x = as_scores(a, "a")
     y = same_length(as_scores(b, "b"), "b", len(x), "a")
     resampling = Resampling(len(x), groups, n_bootstrap, confidence, rng)
-    value = _spearman(x, y)
+    value = spearman(x, y)
     if not resampling.wanted:
         return Estimate(value, confidence=confidence)
     replicates = []
     for counts in resampling.counts():
-        replicates += [_spearman(np.repeat(x, n), np.repeat(y, n)) for n in counts]
+        replicates += [spearman(np.repeat(x, n), np.repeat(y, n)) for n in counts]
     return resampling.estimate(value, np.asarray(replicates), (-1.0, 1.0))
 
 
-def _spearman(x: np.ndarray, y: np.ndarray) -> float:
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
     """The correlation of the ranks; NaN if one of them is constant."""
     if np.all(x == x[0]) or np.all(y == y[0]):
         return np.nan

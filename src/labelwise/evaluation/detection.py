@@ -54,7 +54,7 @@ class DetectionComparison(Tabular):
         return "Difference in AUROC, first score minus second"
 
 
-class _DetectionRanking:
+class DetectionRanking:
     """Instances in decreasing order of the score; "in" instances are numbered first."""
 
     def __init__(self, score_in: np.ndarray, score_out: np.ndarray) -> None:
@@ -160,7 +160,7 @@ def detection_scores(
     """
     score_in, groups_in = same_rows(score_in=score_in, groups_in=groups_in)
     score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
-    ranking = _DetectionRanking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
+    ranking = DetectionRanking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
     groups = _groups_of_both_sides(groups_in, groups_out, ranking.n_in, ranking.n_out)
     check_confidence(confidence)
     spread = delong(*ranking.placements(), groups)
@@ -213,7 +213,7 @@ def compare_detection(
     )
     groups = _groups_of_both_sides(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
-    first, second = _DetectionRanking(*a), _DetectionRanking(*b)
+    first, second = DetectionRanking(*a), DetectionRanking(*b)
     difference = float(first.numbers()[0] - second.numbers()[0])
     (in_a, out_a), (in_b, out_b) = first.placements(), second.placements()
     spread = delong(in_a - in_b, out_a - out_b, groups)
@@ -221,7 +221,7 @@ def compare_detection(
 
 
 def _aupr_and_fpr_with_bootstrap(
-    ranking: _DetectionRanking,
+    ranking: DetectionRanking,
     groups: np.ndarray | None,
     df: float,
     n_bootstrap: int,

@@ -75,7 +75,7 @@ def ranking_scores(
         raise not_a_distribution(q)
 
     def scores(part: Distribution[Any]) -> Any:
-        u = decompose(_renormalized(part), loss, events=events)
+        u = decompose(renormalized(part), loss, events=events)
         summed: Any = u.sum(weights)
         total, aleatoric, epistemic = (
             to_numpy(getattr(summed, name)).astype(float) for name in PARTS
@@ -104,7 +104,7 @@ def tie_share(ranked: np.ndarray) -> float:
     return float(np.mean(np.append(same, False) | np.append(False, same)))
 
 
-def _renormalized(q: Distribution[Any]) -> Distribution[Any]:
+def renormalized(q: Distribution[Any]) -> Distribution[Any]:
     """An ensemble of exclusive classes in float64, summing to 1; anything else as it is."""
     if q.members is None or not q.exclusive:
         return q

@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, namespace
+from .._arrays import Array, like, namespace
 from .._engine.compute import Computed, compute
 from .._errors import InputError
 from .._validation.arguments import as_seed
 from ..decomposition import Components
+from ..decomposition import decompose as decompose_labels
 from ..distributions import Distribution
 from ..distributions.base import ArrayT
 from ..distributions.ensemble import as_distribution
+from ..distributions.marginals import Atoms
+from ..events import Place
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
     average_over_members,
@@ -33,6 +36,7 @@ from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = [
     "CostMatrix",
+    "covariance",
     "decompose",
     "expected_pairwise_kl",
     "mutual_information",
@@ -121,17 +125,26 @@ def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:
     return decompose(q, LogLoss(base)).epistemic
 
 
-def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> Array:
+def mutual_information_by_class(
+    q: Distribution[Any], *, base: float = 2.0, second_order: bool = False
+) -> Array:
     r"""Each class's contribution to the mutual information, (..., K); nonnegative, with the mutual
     information as their sum.
 
     .. math:: I_k = \mathbb{E}[\Theta_k \log \Theta_k] - \bar\theta_k \log \bar\theta_k
+              \approx \mathrm{Var}\, \Theta_k / (2 \bar\theta_k) \text{ nats}
+
+    With ``second_order`` it is the right-hand side, a score of its own (arXiv 2602.21160), here
+    too in units of ``base``.
 
     >>> mutual_information_by_class(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
     array([[0.5, 0.5]])
     """
     log = JointLog(base)
     q, _ = _check_joint_input(q, log)
+    if second_order:
+        variance, mean = decompose_labels(q, "squared").epistemic, q.mean()
+        return variance / namespace(mean).where(mean > 0, 2 * mean, 1 + mean) * log.unit
     shares = class_shares(q, log)
     if shares is None:
         raise InputError(
@@ -139,6 +152,39 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
     return shares
+
+
+def covariance(q: Distribution[Any]) -> Array:
+    r"""The covariance of the class probabilities, (..., K, K), with the epistemic uncertainty under
+    squared loss on its diagonal.
+
+    Off the diagonal it tells between which classes the members waver. Distributions without members
+    have :math:`\mathrm{Cov} = [\mathrm{Var}(\Theta_j + \Theta_k) - \mathrm{Var}\, \Theta_j -
+    \mathrm{Var}\, \Theta_k] / 2`, from the events of two classes.
+
+    >>> covariance(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]))).round(3)
+    array([[[ 0.01, -0.01],
+            [-0.01,  0.01]]])
+    """
+    q = as_distribution(q)
+    if q.finite:
+
+        def of_members(q: Distribution[Any]) -> Computed:
+            law: Any = q.marginal()
+            d = law.deviation
+            products = d[..., None] * d[..., None, :]
+            return Computed((Atoms(products, law.weights).average(products),))
+
+        return compute(of_members, q).parts[0]
+    k = q.n_classes
+    pairs = {}
+    for i, j in np.ndindex(k, k):
+        pairs[f"{i}, {j}"] = {Place(i), Place(j)}
+    single = decompose_labels(q, "squared").epistemic
+    both = decompose_labels(q, "squared", events=pairs).epistemic
+    both = namespace(both).reshape(both, (*q.batch_shape, k, k))
+    of_sums = both * like(1 + 3 * np.eye(k), both)  # twice the same class has 4 times its variance
+    return (of_sums - single[..., None] - single[..., None, :]) / 2
 
 
 def reverse_mutual_information(

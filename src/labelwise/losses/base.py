@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, namespace
+from .._arrays import Array, namespace, without_gradient
 from .._errors import InputError
-from .maxima import maximum_of_nested, maximum_on_simplex
+from .maxima import maximum_of_nested, maximum_on_simplex, place_of_maximum
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
 """Takes f(t, c, d) to its expectation; d is the deviation t − E t, kept accurate when it is
@@ -45,10 +46,62 @@ class Loss:
         """
         raise NotImplementedError
 
+    def regret(self, t: Array, m: Array, c: Array, mc: Array, d: Array) -> Array:
+        r""":math:`D(t \Vert m)` of any forecast ``m``: infinite where it rules out what is possible
+        and the loss of that is infinite.
+        """
+        xp = namespace(t)
+        value = self.divergence(t, m, c, mc, d)
+        never, always = self.unbounded
+        if never:
+            value = xp.where((m <= 0) & (t > 0), xp.full_like(value, inf), value)
+        if always:
+            value = xp.where((mc <= 0) & (c > 0), xp.full_like(value, inf), value)
+        return value
+
+    @property
+    def unbounded(self) -> tuple[bool, bool]:
+        """Whether φ(0, 1) and φ(1, 0) are infinite: the losses of a forecast that was certain and
+        wrong.
+        """
+        with np.errstate(all="ignore"):
+            losses = self.phi(np.zeros(1), 1), self.phi(np.ones(1), 0)
+        return bool(np.any(np.isinf(losses[0]))), bool(np.any(np.isinf(losses[1])))
+
     @property
     def maximum(self) -> Any:
         """The largest value of the entropy (per event where costs differ)."""
         raise NotImplementedError
+
+    @property
+    def peak(self) -> Any:
+        """Where the entropy is largest (per event where costs differ)."""
+        return place_of_maximum(self)
+
+    def minimax_regret(self, t: Array, c: Array, u: Array, uc: Array) -> Array:
+        r"""The regret that a forecast can guarantee on [t, u]: :math:`\min_f \max_s D(s \Vert f)`,
+        the largest gap between the entropy and its chord.
+
+        It is attained where both ends have the same regret, by bisection of the share of f on the
+        way from t to u. The gap is flat there, so that half the digits of f give all of its own,
+        and it has the derivatives it has for a constant share.
+        """
+        xp = namespace(t)
+
+        def regrets(share: Array, t: Array, c: Array, u: Array, uc: Array) -> tuple[Array, Array]:
+            width = xp.where(t + u <= c + uc, u - t, c - uc)
+            step, rest = share * width, (1 - share) * width
+            f, fc = t + step, uc + rest
+            return self.divergence(t, f, c, fc, -step), self.divergence(u, f, uc, fc, rest)
+
+        fixed = [without_gradient(x) for x in (t, c, u, uc)]
+        low = xp.zeros_like(fixed[0])
+        for i in range(1, 28):
+            share = low + 2.0**-i
+            below, above = regrets(share, *fixed)
+            low = xp.where(above > below, share, low)
+        below, above = regrets(low, t, c, u, uc)
+        return (1 - low) * below + low * above
 
     def epistemic(self, expect: Expectation, mt: Array, mc: Array) -> Array:
         r""":math:`\mathbb{E}\, D(\Theta \Vert \bar\theta)`, Eqs. (11), (15), (16), given the

@@ -82,6 +82,10 @@ class BetaLoss(Loss):
         one, zero = self._partial(*complete(forecast))
         return pick(y, one, zero)
 
+    @property
+    def unbounded(self) -> tuple[bool, bool]:
+        return self.a <= 0, self.b <= 0
+
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
             t, c = complete(t)
@@ -271,7 +275,7 @@ class _HalfEntropy:
         return cls(upper, _interpolate(both, len(upper.below_series) + 1))
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
-        value = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
+        value: np.ndarray = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
         value += self.upper.constant
         if self.upper.a < 0.5:
             value += self.upper._taken_out(t)

@@ -116,6 +116,10 @@ class SquaredLoss(Loss):
             d = complete_two(t, m, c, mc, d)[-1]
         return d * d
 
+    def minimax_regret(self, t: Array, c: Array, u: Array, uc: Array) -> Array:
+        r""":math:`(u-t)^2/4`."""
+        return (u - t) ** 2 / 4
+
     @property
     def maximum(self) -> float:
         return 0.25

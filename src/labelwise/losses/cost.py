@@ -164,6 +164,18 @@ class CostLoss(Loss):
         act = expect(lambda t, c, d: self.regrets(t, c)[1])
         return namespace(mt).minimum(do_not_act, act)
 
+    def minimax_regret(self, t: Array, c: Array, u: Array, uc: Array) -> Array:
+        """(a+b)(u−t*)(t*−t)/(u−t) with the threshold t* = a/(a+b), by drawing one of the two
+        actions; 0 where one is best throughout.
+        """
+        leave, act = self.regrets(u, uc)[0], self.regrets(t, c)[1]
+        both = leave + act
+        return leave * act / namespace(t).where(both > 0, both, 1 + both)
+
+    @property
+    def peak(self) -> Any:
+        return self.kink
+
     @property
     def kink(self) -> Array:
         a, b = self._costs(np.zeros(()))

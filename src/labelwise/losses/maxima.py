@@ -22,6 +22,17 @@ def maximum_entropy(loss: Loss) -> float:
     return maximum_of_nested(loss, np.ones(1))
 
 
+def place_of_maximum(loss: Loss) -> float:
+    """The t with the largest G(t); exactly ½ where no other is larger."""
+    low, high = np.zeros(1), np.ones(1)
+    for _ in range(53):
+        low, high = _halve(lambda t: _slope(loss, t), low, high)
+    half = np.full(1, 0.5)
+    if loss.entropy(half) >= loss.entropy(low):
+        return 0.5
+    return float(low[0])
+
+
 def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> float:
     r"""max Σ w_k G_k(θ_k) subject to Σ θ_k = 1 (or ≤ 1), by its dual: min over λ of λ + Σ max_t
     [w_k G_k(t) − λ t].

@@ -10,6 +10,10 @@ PARTS_EXPLAINED = (
     "Neither says what more data would do: members can agree because they are alike and disagree "
     "because they are random."
 )
+PARTS_OF_INTERVALS = (
+    "Total: the most that probabilities in the intervals have. Aleatoric: the least. Epistemic: "
+    "the difference. Sums over the labels are bounds."
+)
 FEWEST = 10
 """Of fewer cases of a class (or a sum of probabilities below it), the page says that they are too
 few.

@@ -14,7 +14,7 @@ from .._arrays import to_numpy
 from .._tables import shortened
 from .._validation.arguments import as_rng
 from ..decomposition import PARTS, Uncertainty, decompose
-from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
+from ..distributions import Distribution, Ensemble, Intervals, MultiLabelEnsemble
 from ..events import Events
 from ..io import Predictions
 from ..losses import LossName
@@ -71,7 +71,11 @@ class Sample:
                 values = [to_numpy(getattr(u, part))[here].astype(float) for part in PARTS]
                 self.exact.setdefault(name, []).append(np.stack(values))
             return
-        self.codes.append(quantize(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
+        if isinstance(q, Intervals):  # no draws: the point that stands for the set
+            draws = mean[None, here]
+        else:
+            draws = to_numpy(q[here].sample(DRAWS, rng=0))
+        self.codes.append(quantize(draws).transpose(1, 0, 2))
         self.means.append(quantize(mean[here]))
         for name, u in us.items():
             top = np.maximum(u.maximum, 1e-300)

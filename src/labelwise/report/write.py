@@ -17,7 +17,7 @@ from .._tables import Shown, Summary, counted
 from .._validation.arguments import check_positive
 from ..decisions import Costs
 from ..decomposition import decompose
-from ..distributions import Distribution
+from ..distributions import Distribution, Intervals
 from ..evaluation import check_ensemble
 from ..events import Events, Family, as_events
 from ..io import Predictions
@@ -26,7 +26,7 @@ from ..io.overwriting import refuse_overwriting_source
 from ..sets._predictor import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
-from .explanations import FEWEST, LOSSES, PARTS_EXPLAINED
+from .explanations import FEWEST, LOSSES, PARTS_EXPLAINED, PARTS_OF_INTERVALS
 from .page import render
 from .sample import choose
 from .summary import detection, summarize
@@ -140,6 +140,7 @@ def build_report(
     )
     data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
+    intervals = isinstance(cases.q, Intervals)
     data |= {
         "title": title,
         "version": __version__,
@@ -156,7 +157,8 @@ def build_report(
         "sets": coverage,
         "check": _check(cases),
         "sources": _sources(cases, family),
-        "parts_explained": PARTS_EXPLAINED,
+        "intervals": intervals,
+        "parts_explained": PARTS_OF_INTERVALS if intervals else PARTS_EXPLAINED,
         "fewest": FEWEST,
         "grouped": cases.groups is not None,
         "sample": sample.data(family),

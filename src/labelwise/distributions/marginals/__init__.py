@@ -7,12 +7,14 @@ from __future__ import annotations
 from .atoms import Atoms
 from .base import Marginal, Split
 from .beta import Beta, BetaMixture
+from .interval import Interval
 from .logit_normal import LogitNormal, Sampled
 
 __all__ = [
     "Atoms",
     "Beta",
     "BetaMixture",
+    "Interval",
     "LogitNormal",
     "Marginal",
     "Sampled",

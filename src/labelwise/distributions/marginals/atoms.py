@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from ..._arrays import Array, namespace, sum_first
 from ..._cached import cached_property
 from ...losses import Expectation, Loss
 from .base import Marginal
+
+ROUNDING = 1e-6  # of weights in single precision, when they are added up
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +36,11 @@ class Atoms(Marginal):
     def average(self, x: Array) -> Array:
         """The expectation of member values ``x`` (M, ..., E)."""
         if self.weights is not None:
-            return sum_first(self._weights * x)
+            return sum_first(self.member_weights * x)
         return sum_first(x) / x.shape[0]
 
     @cached_property
-    def _weights(self) -> Array:
+    def member_weights(self) -> Array:
         """The weights with the axes of ``t``."""
         weights: Array = self.weights
         return weights.reshape(weights.shape + (1,) * (self.t.ndim - weights.ndim))
@@ -52,7 +55,7 @@ class Atoms(Marginal):
         if self.weights is None:
             return x[:1, ...]
         xp = namespace(x)
-        heaviest = xp.argmax(self._weights, axis=0, keepdims=True)
+        heaviest = xp.argmax(self.member_weights, axis=0, keepdims=True)
         members = xp.reshape(
             xp.arange(x.shape[0], device=getattr(heaviest, "device", None)),
             (-1,) + (1,) * (x.ndim - 1),
@@ -78,6 +81,19 @@ class Atoms(Marginal):
     def expectation(self, kink: Array | None = None) -> Expectation:
         """f ↦ E f(Θ, 1 − Θ, Θ − E Θ), exactly; atoms have no use for ``kink``."""
         return lambda f: self.average(f(self.t, self.c, self.deviation))
+
+    def quantile(self, level: float) -> Array:
+        """The smallest value that at least a share ``level`` of the members do not exceed."""
+        xp = namespace(self.t)
+        n = self.t.shape[0]
+        if self.weights is None:
+            return xp.sort(self.t, axis=0)[max(ceil(level * n - ROUNDING) - 1, 0), ...]
+        order = xp.argsort(self.t, axis=0)
+        shares = xp.take_along_axis(self.member_weights + 0 * self.t, order, axis=0)
+        before = xp.cumulative_sum(shares, axis=0) < max(level - ROUNDING, ROUNDING)
+        place = xp.sum(xp.astype(before, order.dtype), axis=0, keepdims=True)
+        members = xp.take_along_axis(order, place, axis=0)
+        return xp.take_along_axis(self.t, members, axis=0)[0, ...]
 
     def jackknife(self, loss: Loss) -> Array:
         r"""The jackknife's estimate of what TU and EU lack because M is finite:

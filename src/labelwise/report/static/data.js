@@ -60,6 +60,7 @@
  * @property {SetCoverage | null} sets
  * @property {{ok: boolean, sentence: string} | null} check what is wrong with the members
  * @property {SourcesData | null} sources
+ * @property {boolean} intervals whether the predictions are intervals of probabilities
  * @property {string} parts_explained what aleatoric and epistemic uncertainty are
  * @property {number} fewest of fewer cases of a class, the page says that they are too few
  * @property {boolean} grouped whether cases belong to groups, such as patients

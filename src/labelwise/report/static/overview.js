@@ -19,7 +19,7 @@ function thing(data) {
 /** @param {Data} data */
 function startOverview(data) {
   $("overview-title").replaceChildren("Label-wise uncertainty of the model");
-  const who = data.members === null ? "a continuous second-order distribution" : data.members === 1 ? "a single model" : `${count(data.members)} members`;
+  const who = data.intervals ? "intervals of probabilities" : data.members === null ? "a continuous second-order distribution" : data.members === 1 ? "a single model" : `${count(data.members)} members`;
   $("lead").replaceChildren(
     named(data.title), `: ${count(data.n)} ${data.n === 1 ? "case" : "cases"}, ${count(data.class_names.length)} ${data.multilabel ? "labels that may occur together" : "classes"}, predicted by ${who}`,
     data.events === null ? "." : `; uncertainty is about ${count(data.labels.length)} events.`);
@@ -50,8 +50,8 @@ function drawCards({ data, loss }) {
   cards.push(card("Total uncertainty", h("span", {}, shown("total", mean.total, number(mean.total)), loss.unit ? h("span", { class: "unit" }, " " + loss.unit) : null),
     loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the maximum` : "per case on average"));
   const alone = data.members === 1;
-  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "cannot be separated for a single model" : "of it is within the members: how unsure each is by itself, on average", "au"));
-  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "needs several members" : "of it is between the members: what they disagree about", "eu"));
+  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "cannot be separated for a single model" : data.intervals ? "of it stays for the best probabilities in the intervals" : "of it is within the members: how unsure each is by itself, on average", "au"));
+  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "needs several members" : data.intervals ? "of it is due to the width of the intervals" : "of it is between the members: what they disagree about", "eu"));
   const bar = stackedBar(mean.epistemic, mean.aleatoric, mean.total);
   $("cards").replaceChildren(...cards);
   $("cards-bar").replaceChildren(bar);
@@ -90,7 +90,7 @@ function drawFindings({ data, loss }) {
   const uncertain = largest(data, labels.total, enough);
   const disputed = data.members === 1 ? [] : largest(data, labels.epistemic, enough);
   if (uncertain.length) items.push(h("li", {}, "Most uncertain: ", ...uncertain, "."));
-  if (disputed.length) items.push(h("li", {}, "The members disagree most about ", ...disputed, "."));
+  if (disputed.length) items.push(h("li", {}, data.intervals ? "The intervals are widest about " : "The members disagree most about ", ...disputed, "."));
   if (enough.length && !uncertain.length) items.push(h("li", {}, `There is no uncertainty about any ${thing(data)}.`));
   if (few.length) items.push(h("li", { class: "few" }, `There are too few cases (fewer than ${data.fewest}) to judge `, ...list(few.map((k) => data.labels[k])), "."));
   if (data.check !== null) items.push(h("li", data.check.ok ? {} : { class: "warning" }, data.check.sentence));

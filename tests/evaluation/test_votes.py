@@ -10,7 +10,7 @@ import pytest
 
 import labelwise as lw
 from labelwise.calibration import vote_reliability
-from labelwise.calibration.votes import pair_statistics
+from labelwise.evaluation.votes import pair_statistics
 from vote_cases import predictions
 
 

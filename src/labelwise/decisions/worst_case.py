@@ -1,0 +1,123 @@
+"""Decisions on sets of probabilities: the smallest worst case, and the actions that some
+probabilities in the set make best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._errors import InputError
+from ..distributions import Intervals
+from .costs import Task
+from .problem import Problem
+
+ROUNDING = 1e-12  # relative to the costs: what is equally good up to rounding is admissible, too
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityBoxes:
+    """All beliefs (..., K) between two bounds that sum to 1."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, q: Intervals, task: Task) -> ProbabilityBoxes:
+        """Of the classes, or for each label of its absence and presence."""
+        law = q.marginal()
+        (low, high_absent), (high, low_absent) = [
+            [to_numpy(x).astype(float) for x in bound] for bound in (law.lower, law.upper)
+        ]
+        if task == "multiclass":
+            return cls(low, high)
+        return cls(np.stack([low_absent, low], axis=-1), np.stack([high_absent, high], axis=-1))
+
+    def extreme(self, direction: np.ndarray) -> np.ndarray:
+        """The beliefs with the largest sum of ``direction`` (..., K) times them: what is free goes
+        to the largest values first.
+        """
+        order = np.broadcast_to(np.argsort(-direction, axis=-1), self.low.shape)
+        room = np.take_along_axis(self.high - self.low, order, axis=-1)
+        free = 1 - self.low.sum(axis=-1, keepdims=True) - (np.cumsum(room, axis=-1) - room)
+        beliefs = self.low.copy()
+        filled = np.take_along_axis(beliefs, order, axis=-1) + np.clip(free, 0, room)
+        np.put_along_axis(beliefs, order, filled, axis=-1)
+        return beliefs
+
+    def largest(self, costs: np.ndarray) -> np.ndarray:
+        """The largest expected value of ``costs`` (..., K)."""
+        return np.asarray(np.sum(self.extreme(costs) * costs, axis=-1))
+
+
+def action_costs(problem: Problem) -> np.ndarray:
+    """Costs of the predictions and, last, of abstaining: C[..., truth, action]."""
+    table = problem.table
+    if problem.abstain is None:
+        return table
+    abstain = np.full((*table.shape[:-1], 1), problem.abstain)
+    return np.concatenate([table, abstain], axis=-1)
+
+
+def least_worst(
+    boxes: ProbabilityBoxes, problem: Problem
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r"""The Γ-minimax position in `action_costs`, :math:`\min_a \max_\theta R_a(\theta)`, its
+    largest expected cost, and that of deciding with a perfect answer.
+    """
+    if problem.error > 0:
+        raise InputError(
+            "`expert_error` must be 0 for intervals: what a wrong answer costs depends on the "
+            f"probabilities inside them; got {problem.error:g}"
+        )
+    costs = action_costs(problem)
+    worst = [boxes.largest(costs[..., j]) for j in range(costs.shape[-1])]
+    answered = boxes.largest(problem.table.min(axis=-1))
+    return np.argmin(worst, axis=0), np.min(worst, axis=0), answered
+
+
+def largest_regret(boxes: ProbabilityBoxes, problem: Problem, action: np.ndarray) -> np.ndarray:
+    """What another action could save at most: max over θ and b of R_a(θ) − R_b(θ)."""
+    costs = action_costs(problem)
+    regret = np.zeros(action.shape)
+    for a, b in np.ndindex(costs.shape[-1], costs.shape[-1]):
+        more = boxes.largest(costs[..., a] - costs[..., b])
+        regret = np.where(action == a, np.maximum(regret, more), regret)
+    return regret
+
+
+def admissible_actions(boxes: ProbabilityBoxes, problem: Problem) -> np.ndarray:
+    """Whether some beliefs make each action of `action_costs` best (E-admissible), (..., A).
+
+    An action that is best at an extreme point is; one to which another is always preferable is
+    not. Only what is left needs a linear program.
+    """
+    costs = action_costs(problem)
+    n_actions = costs.shape[-1]
+    slack = ROUNDING * (1 + np.abs(costs).max())
+    found = np.zeros((*boxes.low.shape[:-1], n_actions), dtype=bool)
+    possible = ~found
+    for a, b in np.ndindex(n_actions, n_actions):
+        beliefs = boxes.extreme(costs[..., b] - costs[..., a])  # the best case for a against b
+        risks = np.sum(beliefs[..., None] * costs, axis=-2)
+        found |= risks <= risks.min(axis=-1, keepdims=True) + slack
+        possible[..., a] &= risks[..., a] <= risks[..., b] + slack
+    tables = np.broadcast_to(costs, (*found.shape[:-1], *costs.shape[-2:]))
+    for *i, a in np.argwhere(possible & ~found):
+        at = tuple(i)
+        found[(*at, a)] = _is_best_somewhere(boxes.low[at], boxes.high[at], tables[at], a, slack)
+    return found
+
+
+def _is_best_somewhere(
+    low: np.ndarray, high: np.ndarray, costs: np.ndarray, a: int, slack: float
+) -> bool:
+    from scipy.optimize import linprog
+
+    more = (costs[:, [a]] - costs).T  # than each action
+    every = np.ones((1, len(low)))
+    bounds = np.stack([low, high], axis=-1)
+    solved = linprog(0 * low, more, np.full(len(more), slack), every, [1.0], bounds)
+    return bool(solved.status == 0)

@@ -1,0 +1,277 @@
+"""Which measure of uncertainty serves best: all of them on the same cases, and which differences
+are more than chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .._errors import InputError
+from .._frames import same_rows
+from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
+from .._tables import Library, Tabular, frame
+from .._validation.arguments import as_rng, check_choice
+from .._validation.labels import as_scores, same_length
+from ..distributions import Distribution, Intervals
+from ..distributions.base import not_a_distribution
+from ._forecasts import forecasts
+from .correlation import spearman
+from .detection import DetectionRanking
+from .measures import measure_scores
+from .rejection import rejection_curve
+from .votes import read_votes
+
+BLOCKS = 50  # of the jackknife: enough for errors to 10 %, few enough to take seconds
+DRAWS = 4000  # of the largest standardized error
+More = Mapping[str, Callable[[Distribution], Any]]
+
+
+class Statistic(NamedTuple):
+    """What a measure is worth; higher is better."""
+
+    of: Callable[[np.ndarray, np.ndarray], float]
+    """Takes the scores of some cases, and which of all cases these are."""
+    bounds: Bounds
+
+
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """What all measures are worth in one respect; higher is better."""
+
+    value: Estimate
+    """Of each measure, (M,). All intervals hold at once with this confidence."""
+    difference: Estimate
+    """Row minus column, (M, M). All intervals hold at once with this confidence."""
+
+    @property
+    def real(self) -> np.ndarray:
+        """Whether a difference is more than chance, (M, M)."""
+        return np.asarray((self.difference.low > 0) | (self.difference.high < 0))
+
+    @property
+    def beaten_by(self) -> np.ndarray:
+        """How many measures are really better than each, (M,)."""
+        return np.asarray(np.sum(self.difference.high < 0, axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasureComparison(Tabular):
+    """All measures on the same cases."""
+
+    measures: tuple[str, ...]
+    criteria: dict[str, Criterion]
+    """``"rejection"``: area under the curve of the accuracy (for labels that may occur together
+    the share of labels that are right) when the most uncertain are rejected. ``"detection"``, or
+    the names given in ``ood``: AUROC. ``"votes"``: rank correlation with the share of pairs of
+    people who disagree.
+    """
+    n: int
+    _longest: ClassVar[int] = 100
+
+    def _title(self) -> str:
+        return f"{len(self.measures)} measures of uncertainty on {self.n:,} cases"
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"measure": self.measures}
+        for name, criterion in self.criteria.items():
+            columns |= criterion.value.columns(name)
+            columns[f"{name}_beaten_by"] = criterion.beaten_by
+        return columns
+
+    def differences(self, criterion: str = "rejection", *, library: Library = "pandas") -> Any:
+        """A row for each two measures, as a data frame of pandas or polars: the first minus the
+        second, its interval, and whether it is ``real``, more than chance.
+        """
+        check_choice(criterion, "criterion", tuple(self.criteria))
+        found = self.criteria[criterion]
+        first, second = np.triu_indices(len(self.measures), 1)
+        names = np.asarray(self.measures)
+        columns = {"first": names[first], "second": names[second]}
+        columns |= found.difference.columns("difference")
+        columns["real"] = found.real
+        for name in list(columns)[2:]:
+            columns[name] = columns[name][first, second]
+        return frame(columns, library)
+
+
+def compare_measures(
+    q: Distribution,
+    y_true: Any,
+    *,
+    ood: Distribution | Mapping[str, Distribution] | None = None,
+    votes: Any = None,
+    measures: More | None = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+    rng: int | np.random.Generator | None = 0,
+) -> MeasureComparison:
+    r"""All measures of uncertainty of the same cases: how well each tells where the prediction is
+    wrong, what is out of distribution, and where people disagree.
+
+    Standard errors are from a jackknife that leaves out one of 50 random blocks of cases at a time.
+    The intervals are simultaneous (Hothorn, Bretz and Westfall 2008): standard errors times the
+    quantile of the largest of all errors, which are multivariate t with the correlation of the
+    jackknife. With probability ``confidence`` all measures (or all differences between two) lie in
+    their intervals, so that the best of many is not found by looking at many. Measures on the same
+    cases err alike: a difference can be real although the intervals of both measures overlap.
+
+    Parameters
+    ----------
+    q : distribution
+    y_true : array (N,) or bool array (N, K)
+        True classes, or for each label whether it happened.
+    ood : distribution, or mapping from names to distributions, optional
+        Predictions for out-of-distribution cases.
+    votes : array, optional
+        People's votes, as for `calibration.vote_reliability`.
+    measures : mapping from names to functions, optional
+        More measures: each takes a distribution to an array (N,).
+    groups : array (N,), optional
+        Group of each case (patient); blocks consist of whole groups.
+    confidence, rng
+        Of each criterion. ``rng`` is the random seed or generator of blocks and draws.
+
+    Examples
+    --------
+    >>> fashion = lw.demo.load_fashion_ensemble()
+    >>> table = compare_measures(fashion.ensemble, fashion.y_true, ood=fashion.ood["kmnist"])
+    >>> frame = table.to_frame().set_index("measure")
+    >>> frame.loc["total, log", ["rejection", "detection"]].tolist()
+    [0.9916..., 0.912...]
+    >>> frame.loc["epistemic, log", ["rejection", "detection"]].tolist()
+    [0.9902..., 0.942...]
+    """
+    if not isinstance(q, Distribution):
+        raise not_a_distribution(q)
+    if isinstance(q, Intervals):
+        raise InputError("`q` must be a distribution: intervals have only lw.decompose(q)")
+    check_confidence(confidence)
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
+    mean, happened, _, exclusive = forecasts(q, y_true)
+    n = len(mean)
+    if exclusive:
+        right = happened[np.arange(n), mean.argmax(axis=1)].astype(float)
+    else:
+        right = np.mean((mean > 0.5) == happened, axis=1)
+    rng = as_rng(rng)
+    more = measures or {}
+    scores = _scores(q, more)
+    block = _blocks(groups, n, rng)
+    found = {"rejection": compare(rejection(right), scores, block, confidence, rng)}
+    if isinstance(ood, Distribution):
+        ood = {"detection": ood}
+    for name, other in (ood or {}).items():
+        if type(other) is not type(q) or other.n_classes != q.n_classes:
+            raise InputError(
+                f"`ood` must be predictions of the same model, {type(q).__name__} of "
+                f"{q.n_classes} classes; {name!r} is {type(other).__name__} of {other.n_classes}"
+            )
+        outside = _scores(other, more)
+        n_out = other.batch_shape[0]
+        both = {key: np.append(score, outside[key]) for key, score in scores.items()}
+        blocks = np.append(block, _blocks(None, n_out, rng))
+        is_out = np.arange(n + n_out) >= n
+        found[name] = compare(detection(is_out), both, blocks, confidence, rng)
+    if votes is not None:
+        read = read_votes(q, votes)
+        disagreement = read.observed[1].sum(axis=1)
+        voted = {key: score[read.keep] for key, score in scores.items()}
+        blocks = block[read.keep]
+        found["votes"] = compare(agreement(disagreement), voted, blocks, confidence, rng)
+    return MeasureComparison(tuple(scores), found, n)
+
+
+def rejection(right: np.ndarray) -> Statistic:
+    """Area under the curve of what is right when the most uncertain are rejected."""
+
+    def area(score: np.ndarray, kept: np.ndarray) -> float:
+        return rejection_curve(score, utility=right[kept]).area
+
+    return Statistic(area, (0.0, 1.0))
+
+
+def detection(is_out: np.ndarray) -> Statistic:
+    """AUROC."""
+
+    def auroc(score: np.ndarray, kept: np.ndarray) -> float:
+        out = is_out[kept]
+        return float(DetectionRanking(score[~out], score[out]).numbers()[0])
+
+    return Statistic(auroc, (0.0, 1.0))
+
+
+def agreement(disagreement: np.ndarray) -> Statistic:
+    """Rank correlation with people's disagreement."""
+
+    def correlation(score: np.ndarray, kept: np.ndarray) -> float:
+        return spearman(score, disagreement[kept])
+
+    return Statistic(correlation, (-1.0, 1.0))
+
+
+def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:
+    scores = measure_scores(q)
+    for name, measure in more.items():
+        score = as_scores(measure(q), name)
+        scores[name] = same_length(score, name, q.batch_shape[0], "q").astype(float)
+    return scores
+
+
+def _blocks(groups: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    """The block of each case: groups at random, as many in each."""
+    code, n_groups = group_codes(groups, n)
+    if n_groups < 2:
+        raise InputError(f"the comparison needs at least 2 independent cases; got {n_groups}")
+    block = rng.permutation(n_groups) % min(BLOCKS, n_groups)
+    return np.asarray(block if code is None else block[code])
+
+
+def compare(
+    statistic: Statistic,
+    scores: Mapping[str, np.ndarray],
+    block: np.ndarray,
+    confidence: float,
+    rng: np.random.Generator,
+) -> Criterion:
+    """Simultaneous intervals of the statistic of each measure and of all differences, by leaving
+    out one block at a time.
+    """
+    from scipy.special import stdtr
+
+    _, block = np.unique(block, return_inverse=True)  # some may have no votes
+    rows = []
+    for left_out in range(-1, block.max() + 1):
+        kept = block != left_out
+        rows.append([statistic.of(score[kept], kept) for score in scores.values()])
+    value, partial = np.array(rows[0]), np.array(rows[1:])
+    b = len(partial)
+    deviations = (partial - partial.mean(axis=0)) * np.sqrt((b - 1) / b)
+    scale = np.sqrt(rng.chisquare(b - 1, size=(DRAWS, 1)) / (b - 1))
+    errors = rng.standard_normal((DRAWS, b)) @ np.nan_to_num(deviations) / scale
+
+    def largest(errors: np.ndarray, se: np.ndarray) -> np.ndarray:
+        """The largest standardized error of each draw; those that are always 0 or unknown do not
+        count.
+        """
+        known = se > 1e-12
+        return np.asarray(np.max(np.abs(errors) / np.where(known, se, np.inf), axis=-1))
+
+    se = np.sqrt(np.sum(deviations**2, axis=0))
+    quantile = np.quantile(largest(errors, se), confidence)
+    pointwise = 2 * stdtr(b - 1, quantile) - 1  # whose t-interval is so many errors wide
+    ends = t_interval(value, se, b - 1, pointwise, statistic.bounds, len(block))
+    method = "simultaneous, jackknife"
+    se_pairs = np.sqrt(np.sum((deviations[:, :, None] - deviations[:, None]) ** 2, axis=0))
+    worst = np.zeros(DRAWS)
+    for j in range(len(value)):
+        worst = np.maximum(worst, largest(errors - errors[:, [j]], se_pairs[j]))
+    half = np.quantile(worst, confidence) * se_pairs
+    difference = value[:, None] - value
+    return Criterion(
+        Estimate(value, *ends, confidence, method),
+        Estimate(difference, difference - half, difference + half, confidence, method),
+    )
