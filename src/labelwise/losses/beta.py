@@ -270,7 +270,7 @@ class _HalfEntropy:
 
         return cls(upper, _interpolate(both, len(upper.below_series) + 1))
 
-    def __call__(self, t: np.ndarray) -> np.ndarray:
+    def __call__(self, t: Array) -> Array:
         value = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
         value += self.upper.constant
         if self.upper.a < 0.5:
