@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = 176_500
+LIBRARY = 177_500
 FOLDER = 25_000
 
 

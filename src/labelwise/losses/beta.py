@@ -82,21 +82,14 @@ class BetaLoss(Loss):
         one, zero = self._partial(*complete(forecast))
         return pick(y, one, zero)
 
-    @property
-    def unbounded(self) -> tuple[bool, bool]:
-        return self.a <= 0, self.b <= 0
-
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
             t, c = complete(t)
-        if not is_numpy_array(t):
+        if not is_numpy_array(t) or max(self.a, self.b) > MAX_INTERPOLATED:
             return self._mean_loss(t, c)
         value = np.zeros(t.shape, t.dtype)
         flat = value.reshape(-1)  # indices are taken from it much faster than masks
-        if max(self.a, self.b) > MAX_INTERPOLATED:
-            inside = np.flatnonzero((t > 0) & (c > 0))  # at the ends it is 0
-            flat[inside] = self._mean_loss(t.take(inside), c.take(inside))
-            return value
+        # at the ends it is 0
         low = np.flatnonzero((t > 0) & (t <= c))
         high = np.flatnonzero((c > 0) & (t > c))
         flat[low] = self._halves[0](t.take(low))
@@ -274,8 +267,8 @@ class _HalfEntropy:
 
         return cls(upper, _interpolate(both, len(upper.below_series) + 1))
 
-    def __call__(self, t: np.ndarray) -> np.ndarray:
-        value: np.ndarray = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
+    def __call__(self, t: Array) -> Array:
+        value = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
         value += self.upper.constant
         if self.upper.a < 0.5:
             value += self.upper._taken_out(t)
@@ -298,11 +291,6 @@ def _chebyshev_sum(coefficients: tuple[float, ...], x: Array) -> Array:
     """
     powers = _coefficients_of_powers(coefficients, smallest(x)[1] / 8)
     value = powers[-1] + 0 * x
-    if is_numpy_array(x):
-        for c in powers[-2::-1]:  # without temporaries
-            value *= x
-            value += c
-        return value
     for c in powers[-2::-1]:
         value = value * x + c
     return value

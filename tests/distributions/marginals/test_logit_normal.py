@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 import labelwise as lw
+from optional_libraries import optional
 from oracle import ENTROPY, FALSE_NEGATIVE, FALSE_POSITIVE
 
 LOSSES = {
@@ -176,3 +177,40 @@ def test_more_points_make_the_bounds_narrower() -> None:
     assert few is not None
     assert many is not None
     assert np.median(many.epistemic / few.epistemic) < 0.25
+
+
+@pytest.mark.parametrize(
+    "loss", ["log", "squared", "spherical", lw.CostLoss(1, 9), lw.BetaLoss(1, 2)]
+)
+def test_tensors_have_the_values_of_arrays(loss: Any) -> None:
+    torch = optional("torch")
+    rng = np.random.default_rng(4)
+    mean, variance = rng.standard_normal((20, 4)), rng.random((20, 4))
+    expected = lw.decompose(lw.LogisticNormal(mean, variance), loss)
+    q = lw.LogisticNormal(torch.from_numpy(mean), torch.from_numpy(variance))
+    found = lw.decompose(q, loss)
+    for part in ("total", "aleatoric", "epistemic"):
+        x, y = getattr(found, part), getattr(expected, part)
+        assert isinstance(x, torch.Tensor)
+        np.testing.assert_allclose(x.numpy(), y, rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(
+            getattr(found.error, part).numpy(), getattr(expected.error, part), rtol=1e-8, atol=1e-13
+        )
+
+
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical"])
+def test_derivatives_of_atoms(loss: str) -> None:
+    torch = optional("torch")
+    rng = np.random.default_rng(5)
+    factor = torch.from_numpy(rng.standard_normal((2, 3, 3)))
+    mean = torch.from_numpy(rng.standard_normal((2, 3)))
+
+    def parts(mean: Any, factor: Any) -> Any:
+        q = lw.LogisticNormal(mean, factor @ factor.mT, points=16)
+        u = lw.decompose(q, loss)
+        return u.total, u.aleatoric, u.epistemic
+
+    given = mean.requires_grad_(), factor.requires_grad_()
+    assert torch.autograd.gradcheck(parts, given, rtol=1e-4)
+    if loss == "log":
+        assert torch.autograd.gradgradcheck(parts, given, rtol=1e-3)
