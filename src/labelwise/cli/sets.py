@@ -147,7 +147,7 @@ def predict(predictions: Given, sets_file: Path, output: Path) -> None:
     loaded = read_predictions(predictions, quiet=check_csv(output, "sets"))
     result = read_sets(sets_file).predict(loaded)
     columns = result.columns(ids=loaded.ids)
-    if write_csv(output, chain([columns], zip(*columns.values(), strict=True))):
+    if write_csv(output, chain([list(columns)], zip(*columns.values(), strict=True))):
         return
     echo(repr(result))
     echo(f"Written to {output}")

@@ -227,7 +227,7 @@ def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss)
     return Needs(epistemic, prevalence, weight)
 
 
-def _cost_of_missing_each_class(costs: Costs, q: Distribution) -> np.ndarray:
+def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> np.ndarray:
     """What it costs to miss each class; with a matrix, the mean over the other classes."""
     if costs.matrix is None:
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]

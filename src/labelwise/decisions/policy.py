@@ -296,8 +296,8 @@ def decide(
         values = like(cost, present), like(value_of_label, present)
         return index_like(action, present), *values, present
 
-    arrays = in_blocks_of(of_block, q)
-    plan = Decisions(*arrays, task, class_names, costs, problem, q)
+    action, cost, value, mean = in_blocks_of(of_block, q)
+    plan = Decisions(action, cost, value, mean, task, class_names, costs, problem, q)
     if y_true is not None:
         _warn_if_badly_calibrated(q, y_true)
     return plan
