@@ -14,6 +14,7 @@ import pytest
 
 import labelwise as lw
 from command_line import run
+from labelwise._engine import kernel as kernels
 from labelwise.decisions import policy
 from labelwise.io import blocks, npz
 
@@ -149,8 +150,11 @@ def test_no_bit_depends_on_blocks_or_threads(
     name: str, probs: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     q = lw.Ensemble(probs[:, :300])
+    monkeypatch.setenv("LABELWISE_THREADS", "1")
     whole = CALLS[name](q)
-    for block, part, threads in ((1 << 12, 1 << 8, 1), (12_345, 700, 2)):
+    # threads also where they do not pay
+    monkeypatch.setattr(kernels, "SEVERAL", dict.fromkeys(kernels.SEVERAL, 1 << 10))
+    for block, part, threads in ((1 << 12, 1 << 8, 1), (12_345, 700, 2), (1 << 20, 1 << 16, 3)):
         monkeypatch.setattr(blocks, "BLOCK", block)
         monkeypatch.setattr(policy, "PART", part)
         monkeypatch.setenv("LABELWISE_THREADS", str(threads))
