@@ -1,0 +1,47 @@
+"""Which case score finds bad segmentations? Rejection by each score, against 1 − Dice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..evaluation import rejection_curve
+
+# The sign makes a high score doubtful.
+SCORES = {
+    "eu_per_volume": 1,
+    "au_per_volume": 1,
+    "entropy_per_volume": 1,
+    "mean_entropy": 1,
+    "pairwise_dice": -1,
+}
+FEWEST = 5  # cases; an area over fewer says nothing
+N_BOOTSTRAP = 500
+
+
+def doubt(row: dict[str, Any]) -> float:
+    """What cases and structures are sorted by."""
+    return float(row["eu_per_volume"])
+
+
+def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
+    cases; ``random`` is the mean of 1 − Dice, ``oracle`` the best possible.
+    """
+    found = []
+    for structure in dict.fromkeys(row["structure"] for row in rows):
+        own = [row for row in rows if row["structure"] == structure and "dice" in row]
+        if len(own) < FEWEST:
+            continue
+        risk = np.array([1 - row["dice"] for row in own])
+        best = rejection_curve(risk, risk=risk).aurc
+        for name, sign in SCORES.items():
+            score = np.array([sign * row[name] for row in own])
+            curve = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
+            entry = {"structure": structure, "cases": len(own), "score": name, "aurc": curve.aurc}
+            if curve.band is not None:
+                entry |= {"low": float(curve.band.aurc.low), "high": float(curve.band.aurc.high)}
+            found.append(entry | {"random": curve.random, "oracle": best})
+    return found
