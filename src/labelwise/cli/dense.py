@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ from .._tables import counted
 from ._input import Choice, loss_option
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
-
-if TYPE_CHECKING:
-    from ..losses import LossName
 
 SHOWN = 10  # rows of the table
 
@@ -41,6 +38,7 @@ SHOWN = 10  # rows of the table
     "events",
     multiple=True,
     metavar="NAME=LABELS",
+    callback=lambda context, option, value: dict(map(_event, value)),
     help='A structure made of others, such as "tumor=2,3"; may be repeated.',
 )
 @click.option(
@@ -59,7 +57,6 @@ SHOWN = 10  # rows of the table
 @click.option("--figures/--no-figures", default=True, help="Figures and index.html.")
 @click.option("--float32", "as_float", is_flag=True, help="Maps as float32, not as scaled uint16.")
 @click.option("--gzip/--no-gzip", "compress", default=True, help="Maps as .nii.gz, or as .nii.")
-@click.option("--allow-missing", is_flag=True, help="Leave out cases that some member lacks.")
 @loss_option(default="log")
 @json_option("tables")
 def command(
@@ -68,15 +65,9 @@ def command(
     images: Path | None,
     truth: Path | None,
     class_names: Any,
-    events: tuple[str, ...],
     maps: tuple[str, ...],
-    worst: int,
-    figures: bool,
-    as_float: bool,
-    compress: bool,
-    allow_missing: bool,
-    loss: LossName,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Label-wise uncertainty of segmentations: per voxel, structure and connected component.
 
@@ -92,73 +83,31 @@ def command(
       labelwise dense rater1.nii.gz rater2.nii.gz rater3.nii.gz -o out
     """
     from ..dense.cases import cases as find_cases
-    from ..dense.folder import Settings, write_folder
+    from ..dense.folder import by_doubt, write_folder
     from ..dense.scores import failure_detection
 
-    settings = Settings(
-        loss=loss,
-        events=_events(events),
-        maps=tuple(part for part in dict.fromkeys(maps) if part != "none"),
-        worst=worst,
-        figures=figures,
-        as_float=as_float,
-        compress=compress,
-    )
-    found = find_cases(
-        *members,
-        images=images,
-        truth=truth,
-        class_names=class_names,
-        allow_missing=allow_missing,
-    )
+    found = find_cases(*members, images=images, truth=truth, class_names=class_names)
+    settings["maps"] = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
-        written = write_folder(found, output, settings, progress)
-    detection = failure_detection(written.structures)
+        examined = write_folder(found, output, progress=progress, **settings)
+    rows = [row for one in examined for row in one.structures]
+    detection = failure_detection(rows)
     if as_json:
-        echo_json({"structures": written.structures, "failure_detection": detection})
+        echo_json({"structures": rows, "failure_detection": detection})
         return
-    size = f"{counted(len(members), 'member')} × {counted(len(found), 'case')}"
-    for sentence in written.sentences:
+    for sentence in dict.fromkeys(one.sentence for one in examined):
+        size = f"{counted(len(members), 'member')} × {counted(len(found), 'case')}"
         echo(f"{size}: {sentence}", err=True)
-    if not any(case.grid.placed for case in found):
-        echo("The files have no affine: voxels are taken to be 1 mm apart", err=True)
-    _echo_structures(written.structures)
+    if not all(case.grid.placed for case in found):
+        echo("Files without an affine: voxels are taken to be 1 mm apart", err=True)
+    columns = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
+    columns += ["au_per_volume", *(["dice"] if truth else [])]
+    shown = [[row[key] for key in columns] for row in by_doubt(rows)[:SHOWN]]
+    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", columns, shown)
     if detection:
-        _echo_detection(detection)
-    echo(
-        f"Written to {output}; {len(found) - written.computed or 'no'} cases were finished before"
-        if written.computed < len(found)
-        else f"Written to {output}"
-    )
-
-
-def _echo_structures(rows: list[dict[str, Any]]) -> None:
-    """The most doubtful structures."""
-    from ..dense.scores import doubt
-
-    columns = ("case", "structure", "ml", "lowest", "highest", "pairwise Dice", "EU/vol", "AU/vol")
-    keys = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice"]
-    keys += ["eu_per_volume", "au_per_volume"]
-    if any("dice" in row for row in rows):
-        columns, keys = (*columns, "Dice"), [*keys, "dice"]
-    ranked = sorted(rows, key=doubt, reverse=True)[:SHOWN]
-    title = f"{len(ranked)} of {counted(len(rows), 'structure')}, most doubtful first"
-    echo_table(title, columns, [[row.get(key) for key in keys] for row in ranked])
-
-
-def _echo_detection(detection: list[dict[str, Any]]) -> None:
-    """How well each score finds bad segmentations."""
-    rows = []
-    for entry in detection:
-        interval = f"[{entry['low']:.3f}, {entry['high']:.3f}]"
-        rows.append([entry["structure"], entry["score"], entry["aurc"], interval])
-        rows[-1] += [entry["random"], entry["oracle"]]
-    echo_table(
-        f"Failure detection over {detection[0]['cases']} cases: area under risk (1 − Dice) and "
-        "coverage, lower is better",
-        ("structure", "score", "AURC", "95 % interval", "random", "best possible"),
-        rows,
-    )
+        title = "Failure detection: area under risk (1 − Dice) and coverage, lower is better"
+        echo_table(title, list(detection[0]), [list(entry.values()) for entry in detection])
+    echo(f"Written to {output}")
 
 
 def _class_names(value: str | None) -> Any:
@@ -167,22 +116,14 @@ def _class_names(value: str | None) -> Any:
 
     if value is None or "=" not in value:
         return names_in_order(value)
-    names = {}
-    for pair in value.split(","):
-        label, _, name = pair.partition("=")
-        if not label.strip().lstrip("-").isdigit() or not name.strip():
-            raise InputError(f"--class-names: expected such as 1=liver,2=tumor; got {pair!r}")
-        names[int(label)] = name.strip()
-    return names
+    try:
+        return {int(label): name for label, name in (x.split("=") for x in value.split(","))}
+    except ValueError as error:
+        raise InputError(f"--class-names: expected 1=liver,2=tumor; got {value!r}") from error
 
 
-def _events(texts: tuple[str, ...]) -> dict[str, list[str]] | None:
-    """Events from ``NAME=LABELS``."""
-    events = {}
-    for text in texts:
-        name, _, labels = text.partition("=")
-        chosen = [label.strip() for label in labels.split(",") if label.strip()]
-        if not name.strip() or not chosen:
-            raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
-        events[name.strip()] = chosen
-    return events or None
+def _event(text: str) -> tuple[str, list[str]]:
+    name, _, labels = text.partition("=")
+    if not name or not labels:
+        raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
+    return name, [label.strip() for label in labels.split(",")]

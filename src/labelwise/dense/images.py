@@ -1,20 +1,19 @@
 """Volumes in files: where their voxels are in the world, and their values, mapped.
 
-Formats: NIfTI (.nii, .nii.gz), nnU-Net's .npz with the NIfTI file of its segmentation beside it,
-and .npy. Volumes are compared, never reoriented or resampled.
+Arrays are (z, y, x), or (classes, z, y, x) as nnU-Net stores them: NIfTI files have that order,
+too, when they are read from first to last byte. Volumes are compared, never reoriented.
 """
 
 from __future__ import annotations
 
 import gzip
 import shutil
-import tempfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import IO, Any
+from tempfile import NamedTemporaryFile
+from typing import Any
 
 import numpy as np
 
@@ -22,217 +21,118 @@ from .._errors import InputError
 from .._lazy import imported
 from ..io.files import check_regular, reading
 
-SUFFIXES = (".nii.gz", ".nii", ".npz", ".npy")
+SUFFIXES = (".nii.gz", ".nii", ".npz", ".npy")  # the last of several is read
 TOLERANCE = 0.01  # voxels: headers hold rounded numbers
-NNUNET_KEY = "probabilities"
-AXES = "xyz"
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """The voxels of a volume and their place in the world, in millimeters."""
-
-    shape: tuple[int, ...]
-    affine: np.ndarray
-    file: Path
-    placed: bool = True
-    """Whether the file has an affine; otherwise the voxels are 1 mm apart."""
-
-    @property
-    def spacing(self) -> np.ndarray:
-        """Millimeters between voxels along each axis."""
-        return np.asarray(np.sqrt((self.affine[:3, :3] ** 2).sum(axis=0)))
-
-    @property
-    def voxel_ml(self) -> float:
-        """Milliliters of a voxel."""
-        return float(abs(np.linalg.det(self.affine[:3, :3])) / 1000)
-
-    def world(self, voxel: Any) -> np.ndarray:
-        """World coordinates of a voxel, in millimeters."""
-        return np.asarray(self.affine[:3, :3] @ np.asarray(voxel) + self.affine[:3, 3])
+NNUNET_ARRAY = "probabilities.npy"
 
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """A file whose header has been read."""
+    """A file and its grid; the values have not been read."""
 
     file: Path
-    grid: Grid
-    channels: int | None
-    """``None`` for a volume of three axes."""
-    read: Callable[[], np.ndarray]
-    """Its values, (x, y, z) or (channels, x, y, z), as a map of the file or of a temporary file."""
+    shape: tuple[int, ...]
+    """(z, y, x)."""
+    affine: np.ndarray
+    """From voxels (x, y, z) to millimeters, as in NIfTI."""
+    placed: bool
+    """Whether there is an affine; otherwise voxels are taken to be 1 mm apart."""
+
+    @property
+    def spacing(self) -> np.ndarray:
+        """Millimeters between voxels along z, y and x."""
+        return np.asarray(np.linalg.norm(self.affine[:3, :3], axis=0)[::-1])
+
+    @property
+    def voxel_ml(self) -> float:
+        """Milliliters of a voxel."""
+        return float(abs(np.linalg.det(self.affine)) / 1000)
+
+    def world(self, voxel: Any) -> np.ndarray:
+        """World coordinates, in millimeters, of a voxel (z, y, x)."""
+        return np.asarray(self.affine[:3] @ [*voxel[::-1], 1])
+
+    def read(self) -> np.ndarray:
+        """The values, as a map of the file or of a temporary file that it is unpacked to."""
+        with reading(self.file):
+            values = _read_values(self.file)
+            if values.ndim not in (3, 4) or values.shape[-3:] != self.shape:
+                raise InputError(
+                    f"shape: must be (z, y, x) = {self.shape}, or with the classes before it; got "
+                    f"{values.shape}"
+                )
+            return values
 
 
-def stem_of(path: Path) -> str | None:
-    """The name of a case; ``None`` for other files."""
-    for suffix in SUFFIXES:
-        if path.name.endswith(suffix) and not path.name.startswith("."):
-            return path.name.removesuffix(suffix)
-    return None
+def nibabel() -> Any:
+    """The library."""
+    return imported("nibabel", "NIfTI files need nibabel", "medical")
 
 
 def open_volume(path: Path) -> Volume:
-    """Read the header of a volume."""
+    """Read the grid of a volume; that of an array is in the NIfTI file beside it."""
     with reading(path):
         check_regular(path)
-        if path.suffix == ".npz":
-            return _open_npz(path)
-        if path.suffix == ".npy":
-            return _open_npy(path)
-        return _open_nifti(path)
+        placed_by = path
+        if path.suffix in (".npz", ".npy"):
+            beside = [path.with_suffix(suffix) for suffix in SUFFIXES[:2]]
+            there = [file for file in beside if file.is_file()]
+            if not there and path.suffix == ".npz":
+                raise InputError("affine: there is no NIfTI file of the same name beside it")
+            if not there:
+                return Volume(path, np.load(path, mmap_mode="r").shape[-3:], np.eye(4), False)
+            placed_by = there[0]
+        image = nibabel().load(placed_by)
+        affine = np.asarray(image.affine, dtype=float)
+        if not np.isfinite(affine).all() or abs(np.linalg.det(affine)) < 1e-9:
+            raise InputError(f"affine: must be finite and invertible; got {affine.tolist()}")
+        return Volume(path, tuple(image.shape[2::-1]), affine, True)
 
 
-def _open_nifti(path: Path) -> Volume:
-    nibabel = imported("nibabel", "NIfTI files need nibabel", "medical")
-    image = nibabel.load(path)
-    shape, proxy = tuple(image.shape), image.dataobj
-    if len(shape) == 5 and shape[3] == 1:  # how NIfTI stores vectors
-        shape = (*shape[:3], shape[4])
-    if len(shape) not in (3, 4) or 0 in shape:
-        raise InputError(f"shape: must have 3 axes, or 4 with the classes last; got {shape}")
-    affine = np.asarray(image.affine, dtype=float)
-    if not np.all(np.isfinite(affine)) or abs(np.linalg.det(affine)) < 1e-12:
-        raise InputError(f"affine: must be finite and invertible; got {affine.tolist()}")
-    slope, inter = float(proxy.slope), float(proxy.inter)
-
-    def read() -> np.ndarray:
-        source: Any = path
-        if path.suffix == ".gz":
-            with gzip.open(path) as packed:
-                source = _unpack(packed)
-        values: np.ndarray = np.memmap(source, proxy.dtype, "r", proxy.offset, shape, "F")
-        if (slope, inter) != (1, 0):
-            values = _scale(values, slope, inter)
-        return np.moveaxis(values, -1, 0) if len(shape) == 4 else values
-
-    channels = shape[3] if len(shape) == 4 else None
-    return Volume(path, Grid(shape[:3], affine, path), channels, read)
+def _read_values(path: Path) -> np.ndarray:
+    if path.suffix == ".npz":
+        with zipfile.ZipFile(path) as archive, archive.open(NNUNET_ARRAY) as packed:
+            return _unpack(packed, ".npy")
+    if path.suffix == ".gz":
+        with gzip.open(path) as packed:
+            return _unpack(packed, ".nii")
+    if path.suffix == ".npy":
+        return np.asarray(np.load(path, mmap_mode="r"))
+    values = np.asanyarray(nibabel().load(path).dataobj).T
+    return values[:, 0] if values.ndim == 5 else values  # how NIfTI stores vectors
 
 
-def _open_npz(path: Path) -> Volume:
-    """nnU-Net's probabilities, (classes, z, y, x)."""
-    beside = _nifti_beside(path)
-    if beside is None:
-        raise InputError(
-            "affine: there is no NIfTI file of the same name beside it, which nnU-Net writes "
-            "with the probabilities"
-        )
-    with zipfile.ZipFile(path) as archive:
-        if f"{NNUNET_KEY}.npy" not in archive.namelist():
-            raise InputError(
-                f"{NNUNET_KEY}: there is no such array; got {', '.join(archive.namelist())}"
-            )
-        with archive.open(f"{NNUNET_KEY}.npy") as entry:
-            shape, fortran, dtype = _npy_header(entry)
-    grid = open_volume(beside).grid
-    if len(shape) != 4 or shape[:0:-1] != grid.shape or fortran:
-        raise InputError(
-            f"shape: must be (classes, z, y, x) with the voxels of {beside.name}, "
-            f"(classes, {', '.join(map(str, grid.shape[::-1]))}); got {shape}"
-        )
-
-    def read() -> np.ndarray:
-        with zipfile.ZipFile(path) as archive, archive.open(f"{NNUNET_KEY}.npy") as entry:
-            _npy_header(entry)
-            values = np.memmap(_unpack(entry), dtype, "r", 0, shape)
-        return values.transpose(0, 3, 2, 1)
-
-    return Volume(path, grid, shape[0], read)
-
-
-def _open_npy(path: Path) -> Volume:
-    """(x, y, z) or (channels, x, y, z), with the affine of a NIfTI file beside it, if any."""
-    with path.open("rb") as file:
-        shape, _, _ = _npy_header(file)
-    if len(shape) not in (3, 4) or 0 in shape:
-        raise InputError(f"shape: must be (x, y, z) or (classes, x, y, z); got {shape}")
-    grid = Grid(shape[-3:], np.eye(4), path, placed=False)
-    beside = _nifti_beside(path)
-    if beside is not None:
-        there = open_volume(beside).grid
-        check_same_grid(grid, there)
-        grid = there
-
-    def read() -> np.ndarray:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-
-    channels = shape[0] if len(shape) == 4 else None
-    return Volume(path, grid, channels, read)
-
-
-def _nifti_beside(path: Path) -> Path | None:
-    for suffix in (".nii.gz", ".nii"):
-        beside = path.with_suffix(suffix)
-        if beside.is_file():
-            return beside
-    return None
-
-
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    read_header = np.lib.format.read_array_header_2_0
-    if version == (1, 0):
-        read_header = np.lib.format.read_array_header_1_0
-    shape, fortran, dtype = read_header(file)
-    if dtype.kind not in "iufb":
-        raise InputError(f"type: must be numbers; got {dtype}")
-    return shape, fortran, dtype
-
-
-def _unpack(packed: Any) -> IO[bytes]:
-    """The rest of a compressed stream in a temporary file that vanishes with its last user: a map
-    of it takes no memory, and any slab of it can be read.
+def _unpack(packed: Any, suffix: str) -> np.ndarray:
+    """Values of a compressed file. A map of a temporary file takes no memory, and its slabs can be
+    read in any order; the file vanishes with the map.
     """
-    file: Any = tempfile.TemporaryFile()  # noqa: SIM115
-    shutil.copyfileobj(packed, file, 1 << 20)
-    file.flush()
-    return file
+    with NamedTemporaryFile(suffix=suffix) as file:
+        shutil.copyfileobj(packed, file, 1 << 20)
+        file.flush()
+        return _read_values(Path(file.name))
 
 
-def _scale(values: np.ndarray, slope: float, inter: float) -> np.ndarray:
-    """Stored integers as the numbers that they stand for, in a temporary file."""
-    with tempfile.TemporaryFile() as file:
-        scaled = np.memmap(file, np.float32, "w+", 0, values.shape, "F")
-    for i in range(values.shape[-1]):
-        scaled[..., i] = values[..., i] * slope + inter
-    return scaled
-
-
-def check_same_grid(grid: Grid, reference: Grid) -> None:
+def check_same_grid(volume: Volume, reference: Volume) -> None:
     """Refuse a volume whose voxels lie elsewhere; types and codes of headers may differ."""
-    where, other = str(grid.file), reference.file
-    if grid.shape != reference.shape:
+    difference = ""
+    if volume.shape != reference.shape:
+        difference = f"shape: (z, y, x) = {volume.shape} against {reference.shape}"
+    elif volume.placed and reference.placed:
+        corners = np.array([[*c, 1] for c in product(*[(0, n - 1) for n in volume.shape[::-1]])])
+        moved = corners @ (np.linalg.inv(reference.affine) @ volume.affine).T
+        distance = np.abs(moved - corners).max()
+        if distance > TOLERANCE:
+            difference = f"affine: voxels up to {distance:.3g} voxels apart, {_place(volume)}"
+            difference += f" against {_place(reference)}"
+    if difference:
         raise InputError(
-            f"shape: must be that of {other}, {reference.shape}; got {grid.shape}. labelwise "
-            "does not resample",
-            where=where,
-        )
-    if not (grid.placed and reference.placed):
-        return
-    # From voxels of one grid to those of the other.
-    move = np.linalg.inv(reference.affine) @ grid.affine
-    corners = np.array([(*corner, 1) for corner in product(*[(0, n - 1) for n in grid.shape])])
-    distance = np.abs(corners @ move.T - corners).max()
-    if distance > TOLERANCE:
-        raise InputError(
-            f"affine: {_difference(move)} against {other}, by up to {distance:.3g} voxels. "
-            "labelwise does not reorient or resample",
-            where=where,
+            f"{difference} of {reference.file}; volumes are not reoriented or resampled",
+            where=str(volume.file),
         )
 
 
-def _difference(move: np.ndarray) -> str:
-    """What distinguishes two grids, in words."""
-    turn, shift = move[:3, :3], move[:3, 3]
-    if np.abs(turn - np.eye(3)).max() < 1e-4:
-        return f"shifted by ({', '.join(f'{x:.3g}' for x in shift)}) voxels"
-    whole = np.round(turn)
-    if np.abs(turn - whole).max() < 1e-3 and np.array_equal(np.abs(whole).sum(axis=0), [1, 1, 1]):
-        axes = np.abs(whole).argmax(axis=0)
-        if not np.array_equal(axes, [0, 1, 2]):
-            return f"the axes x, y, z are swapped to {', '.join(AXES[i] for i in axes)}"
-        flipped = [name for name, sign in zip(AXES, np.diagonal(whole), strict=True) if sign < 0]
-        return f"axis {' and '.join(flipped)} flipped"
-    return "another voxel size or rotation"
+def _place(volume: Volume) -> str:
+    """Where a grid lies, in words."""
+    axes = "".join(nibabel().aff2axcodes(volume.affine))
+    first = np.round(volume.affine[:3, 3], 2).tolist()
+    return f"axes {axes} from {first} mm in steps of {np.round(volume.spacing[::-1], 2).tolist()}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._errors import InputError
@@ -18,11 +18,11 @@ class LabelwiseUncertaintyd:
 
     Parameters
     ----------
-    keys : sequence
+    keys : sequence of str
         Keys of the members' predictions: probabilities, channels first (after ``Activationsd``).
-    output_key : str
-        Key of the result, (channels, ...) as the predictions, with the affine of the first.
     part : {"epistemic", "aleatoric", "total"}
+        What to add to the data under this key, (channels, ...) as the predictions, with the affine
+        of the first.
     loss : str or Loss
     multilabel : bool
         Channels may overlap (sigmoids).
@@ -39,9 +39,8 @@ class LabelwiseUncertaintyd:
 
     def __init__(
         self,
-        keys: Sequence[Hashable],
+        keys: Sequence[str],
         *,
-        output_key: str = "epistemic",
         part: str = "epistemic",
         loss: LossName | Loss = "log",
         multilabel: bool = False,
@@ -49,16 +48,15 @@ class LabelwiseUncertaintyd:
         check_choice(part, "part", PARTS)
         if isinstance(keys, str) or len(keys) < 2:
             raise InputError(f"`keys` must name at least two members; got {keys!r}")
-        self.keys, self.output_key, self.part, self.loss = tuple(keys), output_key, part, loss
+        self.keys, self.part, self.loss = keys, part, loss
         self.kind = MultiLabelEnsemble if multilabel else Ensemble
 
-    def __call__(self, data: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    def __call__(self, data: Mapping[str, Any]) -> dict[str, Any]:
         torch = imported("torch", "the MONAI transform needs torch", "torch")
-        members = [data[key] for key in self.keys]
-        plain = [getattr(x, "as_tensor", lambda x=x: x)() for x in members]
-        q = self.kind(torch.stack(plain), member_axis=0, class_axis=1)
-        result = getattr(decompose(q, self.loss), self.part).movedim(-1, 0)
-        first = members[0]
-        if hasattr(first, "as_tensor"):  # a MetaTensor: the same place in the world
+        first = data[self.keys[0]]
+        members = torch.stack([torch.Tensor.as_subclass(data[x], torch.Tensor) for x in self.keys])
+        u = decompose(self.kind(members, member_axis=0, class_axis=1), self.loss)
+        result = getattr(u, self.part).movedim(-1, 0)
+        if hasattr(first, "affine"):  # a MetaTensor: the same place in the world
             result = type(first)(result, affine=first.affine, meta=first.meta)
-        return {**data, self.output_key: result}
+        return {**data, self.part: result}

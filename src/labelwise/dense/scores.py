@@ -21,27 +21,19 @@ FEWEST = 5  # cases; an area over fewer says nothing
 N_BOOTSTRAP = 500
 
 
-def doubt(row: dict[str, Any]) -> float:
-    """What cases and structures are sorted by."""
-    return float(row["eu_per_volume"])
-
-
 def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
-    cases; ``random`` is the mean of 1 − Dice, ``oracle`` the best possible.
+    cases; that of random rejection is the mean of 1 − Dice.
     """
     found = []
     for structure in dict.fromkeys(row["structure"] for row in rows):
         own = [row for row in rows if row["structure"] == structure and "dice" in row]
-        if len(own) < FEWEST:
-            continue
         risk = np.array([1 - row["dice"] for row in own])
-        best = rejection_curve(risk, risk=risk).aurc
-        for name, sign in SCORES.items():
+        for name, sign in SCORES.items() if len(own) >= FEWEST else ():
             score = np.array([sign * row[name] for row in own])
-            curve = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
-            entry = {"structure": structure, "cases": len(own), "score": name, "aurc": curve.aurc}
-            if curve.band is not None:
-                entry |= {"low": float(curve.band.aurc.low), "high": float(curve.band.aurc.high)}
-            found.append(entry | {"random": curve.random, "oracle": best})
+            curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
+            area = curve.band.aurc
+            numbers = {"aurc": curve.aurc, "low": float(area.low), "high": float(area.high)}
+            found.append({"structure": structure, "score": name, "cases": len(own)} | numbers)
+            found[-1]["random"] = curve.random
     return found

@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._errors import InputError
-from ..decomposition import PARTS
 from ..losses import Loss, LossName
 from .cases import Case
-from .images import Volume
-from .predictions import Index, Masks, Predicted, Structure, has_label, open_case, read_values
+from .predictions import Events, Masks, Predicted, Structure
 
 SHELL_MM = 2.0
 OUTSIDE, INSIDE, SHELL = 0, 1, 2  # zones of a structure
-Events = Mapping[str, Sequence[int | str]]
+SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
 
 class Details(NamedTuple):
-    """What maps and figures of a structure show."""
+    """All that is known of a structure."""
 
-    predicted: Predicted
+    case: Case
     structure: Structure
     masks: Masks
-    parts: Mapping[str, np.ndarray]
-    """Volumes of the parts that were asked for."""
+    truth: np.ndarray | None
+    parts: dict[str, np.ndarray]
+    """Volumes of the parts of uncertainty that were asked for."""
     components: np.ndarray
     """Number of the component at each voxel; 0 where no member sees the structure."""
-    truth: np.ndarray | None
+    segmentation: np.ndarray | None
+    """Of the first structure, the label map of all; regions may overlap and have none."""
 
 
-@dataclass(frozen=True)
-class Examined:
-    """The tables of a case."""
+class Examined(NamedTuple):
+    """The tables of a case, and what its members were taken for."""
 
     sentence: str
-    """What the members were taken for."""
-    structures: list[Row] = field(default_factory=list)
-    components: list[Row] = field(default_factory=list)
+    structures: list[Row]
+    components: list[Row]
 
 
 def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -103,9 +99,9 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     list of dict
         ``component`` is the number in the label map that `maps` writes; ``ml`` its volume in the
         mean prediction, ``ml_low`` and ``ml_high`` the range over the members; ``x``, ``y``, ``z``
-        its center in millimeters of the world; ``members`` how many see any of it; ``eu`` and
-        ``eu_max`` the mean and the largest epistemic uncertainty of its voxels; with truth,
-        ``truth`` is whether it touches the true structure.
+        its center in millimeters of the world; ``members`` how many see any of it; ``eu`` the
+        mean epistemic uncertainty of its voxels; with truth, ``truth`` is whether it touches the
+        true structure.
 
     Examples
     --------
@@ -131,135 +127,102 @@ def examine(
     loss: LossName | Loss = "log",
     events: Events | None = None,
     parts: Sequence[str] = (),
-    use_details: Callable[[Details], None] | None = None,
+    use_details: Callable[[Details], None] = lambda details: None,
 ) -> Examined:
     """Compute all tables of a case; ``use_details`` is given the volumes of each structure, with
     the ``parts`` that it needs.
     """
-    predicted = open_case(case)
-    examined = Examined(predicted.sentence)
+    predicted = Predicted(case)
+    examined = Examined(predicted.sentence, [], [])
+    true_labels = None if case.truth is None else case.truth.read()
     for structure in predicted.structures(events):
-        truth = None
-        if case.truth is not None:
-            truth = _true_mask(case.truth, structure)
         masks = predicted.masks(structure)
-        numbers, volumes = _number_components(predicted, masks), {}
-        for part in parts:
-            volumes[part] = predicted.empty(np.float32)
-        sums = _Sums(numbers.max() + 1)
+        truth = None if true_labels is None else _true_mask(true_labels, structure)
+        numbers = number_components([masks.mean, *masks.members])
         zones = find_zones(masks.mean, case.grid.spacing)
-        for index, slab in predicted.parts(structure, loss):
-            sums.add(zones[index], numbers[index], slab)
+        volumes = {part: np.zeros(case.grid.shape, np.float32) for part in parts}
+        sums = {part: np.zeros(3) for part in SHORT.values()}
+        doubts = np.zeros(numbers.max() + 1)
+        for slab, uncertainty in predicted.parts(structure, loss):
             for part, volume in volumes.items():
-                volume[index] = getattr(slab, part)
-        row = {"case": case.name, "structure": structure.name, "members": predicted.n_members}
-        examined.structures.append(row | _structure_row(predicted, masks, sums, truth))
-        examined.components.extend(
-            {"case": case.name, "structure": structure.name} | more
-            for more in _component_rows(predicted, masks, numbers, sums, truth)
-        )
-        if use_details is not None:
-            details = Details(predicted, structure, masks, volumes, numbers, truth)
-            use_details(details)
+                volume[slab] = uncertainty[part]
+            for part in sums:
+                sums[part] += _sum_by(zones[slab], uncertainty[part], 3)
+            doubts += _sum_by(numbers[slab], uncertainty["epistemic"], len(doubts))
+        start: Row = {"case": case.name, "structure": structure.name}
+        entropy = {"mean_entropy": predicted.entropy / masks.mean.size}
+        row = start | _structure_row(case, masks, sums) | entropy
+        row["entropy_per_volume"] = predicted.entropy / max(count(masks.mean), 1)
+        row["components"] = len(doubts) - 1
+        if truth is not None:
+            row["true_ml"] = case.grid.voxel_ml * count(truth)
+            row["dice"] = dice(masks.mean, truth)
+        examined.structures.append(row)
+        for component in _component_rows(case, masks, truth, numbers, doubts):
+            examined.components.append(start | component)
+        segmentation = None
+        if len(examined.structures) == 1 and predicted.kind != "regions":
+            segmentation = predicted.mean
+        use_details(Details(case, structure, masks, truth, volumes, numbers, segmentation))
     return examined
 
 
-class _Sums:
-    """Sums over the slabs of a structure."""
-
-    def __init__(self, n_components: int) -> None:
-        self.zones = {part: np.zeros(3) for part in PARTS}
-        self.components = np.zeros(n_components)
-        self.largest = np.zeros(n_components)
-
-    def add(self, zones: np.ndarray, numbers: np.ndarray, slab: Any) -> None:
-        """Add the uncertainty of a slab."""
-        near = zones > 0
-        codes = zones[near]
-        for part in PARTS:
-            values = getattr(slab, part)
-            # of no voxels np.bincount gives integers
-            sums = np.bincount(codes, values[near], 3).astype(float)
-            sums[OUTSIDE] = values.sum(dtype=float) - sums.sum()
-            self.zones[part] += sums
-        seen = numbers > 0
-        if seen.any():
-            values = slab.epistemic[seen]
-            self.components += np.bincount(numbers[seen], values, len(self.components))
-            np.maximum.at(self.largest, numbers[seen], values)
+def _sum_by(codes: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
+    """Sums of ``values`` by code, 0 to n − 1."""
+    return np.bincount(codes.ravel(), values.ravel(), n)
 
 
-def _structure_row(
-    predicted: Predicted, masks: Masks, sums: _Sums, truth: np.ndarray | None
-) -> Row:
-    ml = predicted.case.grid.voxel_ml
-    voxels = count(masks.mean)
-    members = [ml * count(mask) for mask in masks.members]
+def _structure_row(case: Case, masks: Masks, sums: dict[str, np.ndarray]) -> Row:
+    sizes = [case.grid.voxel_ml * count(mask) for mask in masks.members]
     agreement = [dice(one, other) for one, other in combinations(masks.members, 2)]
-    # A structure that the mean does not see counts as one voxel, so that doubt stays finite.
-    volume = max(voxels, 1)
-    row: Row = {"ml": ml * voxels, "ml_low": min(members), "ml_high": max(members)}
-    row |= {"pairwise_dice": float(np.mean(agreement)), "pairwise_dice_lowest": min(agreement)}
-    for short, part in (("eu", "epistemic"), ("au", "aleatoric")):
-        outside, inside, shell = (np.maximum(sums.zones[part], 0) / volume).tolist()
+    row: Row = {"members": len(sizes), "ml": case.grid.voxel_ml * count(masks.mean)}
+    row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
+    row |= {"pairwise_dice": sum(agreement) / len(agreement)}
+    row |= {"pairwise_dice_lowest": min(agreement)}
+    for short, part in SHORT.items():
+        # A structure that the mean does not see counts as one voxel, so that doubt stays finite.
+        outside, inside, shell = (sums[part] / max(count(masks.mean), 1)).tolist()
         row[f"{short}_per_volume"] = outside + inside + shell
         row |= {f"{short}_inside": inside, f"{short}_shell": shell, f"{short}_outside": outside}
-    row["entropy_per_volume"] = predicted.entropy * masks.mean.size / volume
-    row["mean_entropy"] = predicted.entropy
-    row["components"] = len(sums.components) - 1
-    if truth is not None:
-        row |= {"true_ml": ml * count(truth), "dice": dice(masks.mean, truth)}
     return row
 
 
 def _component_rows(
-    predicted: Predicted, masks: Masks, numbers: np.ndarray, sums: _Sums, truth: np.ndarray | None
+    case: Case, masks: Masks, truth: np.ndarray | None, numbers: np.ndarray, doubts: np.ndarray
 ) -> Iterator[Row]:
-    from scipy.ndimage import center_of_mass, find_objects
+    from scipy.ndimage import find_objects
 
-    ml = predicted.case.grid.voxel_ml
     for number, box in enumerate(find_objects(numbers), start=1):
         inside = numbers[box] == number
-        voxels = count(inside)
         sizes = [count(mask[box] & inside) for mask in masks.members]
-        start = np.array([edge.start for edge in box])
-        center = predicted.case.grid.world(start + center_of_mass(inside))
-        row: Row = {"component": number, "ml": ml * count(masks.mean[box] & inside)}
-        row |= {"ml_low": ml * min(sizes), "ml_high": ml * max(sizes)}
-        row |= dict(zip("xyz", center.tolist(), strict=True))
-        row["members"] = count(sizes)
-        row["eu"] = float(sums.components[number] / voxels)
-        row["eu_max"] = float(sums.largest[number])
+        places = np.argwhere(inside) + [edge.start for edge in box]
+        x, y, z = case.grid.world(places.mean(axis=0)).tolist()
+        row: Row = {"component": number, "ml": count(masks.mean[box] & inside)}
+        row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
+        row = {key: value * case.grid.voxel_ml for key, value in row.items()}
+        row |= {"component": number, "x": x, "y": y, "z": z, "members": count(sizes)}
+        row["eu"] = float(doubts[number] / len(places))
         if truth is not None:
             row["truth"] = bool(np.any(truth[box] & inside))
         yield row
 
 
-def _number_components(predicted: Predicted, masks: Masks) -> np.ndarray:
-    """Components of the voxels that any member sees, numbered from 1."""
+def number_components(masks: Sequence[np.ndarray]) -> np.ndarray:
+    """Connected components of the voxels that any mask has, numbered from 1."""
     from scipy.ndimage import label
 
-    union = masks.mean.copy(order="K")
-    for mask in masks.members:
-        union |= mask
-    numbers = predicted.empty(np.int32)
+    union = np.logical_or.reduce(masks)
+    numbers = np.zeros(union.shape, np.int32)
     box = bounding_box(union)
-    if box is not None:
-        label(union[box], np.ones((3, 3, 3)), numbers[box])
+    label(union[box], np.ones((3, 3, 3)), numbers[box])
     return numbers
 
 
-def _true_mask(volume: Volume, structure: Structure) -> np.ndarray:
-    """Where the structure truly is."""
-    values = read_values(volume)
-    if values.ndim == 4:  # a channel for each region
-        if max(structure.labels) >= len(values):
-            raise InputError(
-                f"{volume.file}: channels: {structure.name!r} is channel {max(structure.labels)}; "
-                f"got {len(values)} channels"
-            )
-        return np.asarray(values[structure.labels[0]] > 0.5)
-    return has_label(values, structure.true_labels)
+def _true_mask(truth: np.ndarray, structure: Structure) -> np.ndarray:
+    """Where the structure truly is; a truth of four axes has a channel for each region."""
+    if truth.ndim == 4:
+        return np.asarray(truth[structure.labels[0]] > 0.5)
+    return np.isin(truth, structure.true_labels)
 
 
 def count(mask: Any) -> int:
@@ -270,22 +233,19 @@ def count(mask: Any) -> int:
 def dice(one: np.ndarray, other: np.ndarray) -> float:
     """Overlap of two masks; two empty ones agree."""
     size = count(one) + count(other)
-    if size == 0:
-        return 1.0
-    return 2 * count(one & other) / size
+    return 2 * count(one & other) / size if size else 1.0
 
 
-def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> Index | None:
-    """The box around a mask, ``None`` if it is empty."""
+def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
+    """The box around a mask; an empty box if that is empty."""
     edges = []
-    for axis in range(3):
-        others = tuple(i for i in range(3) if i != axis)
-        places = np.flatnonzero(mask.any(axis=others))
+    for axis, more in enumerate(margin):
+        across = tuple({0, 1, 2} - {axis})
+        places = np.flatnonzero(mask.any(axis=across))
         if not len(places):
-            return None
-        first, last = int(places[0]) - margin[axis], int(places[-1]) + margin[axis]
-        edges.append(slice(max(first, 0), last + 1))
-    return edges[0], edges[1], edges[2]
+            return (slice(0),) * 3
+        edges.append(slice(max(int(places[0]) - more, 0), int(places[-1]) + more + 1))
+    return tuple(edges)
 
 
 def find_zones(mask: np.ndarray, spacing: np.ndarray) -> np.ndarray:
@@ -294,28 +254,16 @@ def find_zones(mask: np.ndarray, spacing: np.ndarray) -> np.ndarray:
     The shell are the voxels whose center is within 2 mm of one on the other side of the border;
     neighbors along an axis always are, however far apart.
     """
-    zones = np.zeros_like(mask, np.uint8)
-    reach = [max(1, int(SHELL_MM / step)) for step in spacing]
-    box = bounding_box(mask, reach)
-    if box is None:
-        return zones
+    reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
+    zones = np.zeros(mask.shape, np.uint8)
+    box = bounding_box(mask, reach.tolist())
     inside = mask[box]
-    near_inside, near_outside = np.zeros_like(inside), np.zeros_like(inside)
+    shell = np.zeros_like(inside)
     for offset in product(*[range(-n, n + 1) for n in reach]):
-        far = np.linalg.norm(offset * spacing) > SHELL_MM
-        if far and np.abs(offset).sum() > 1:
-            continue
-        here, there = _shifted(offset, inside.shape)
-        near_inside[here] |= inside[there]
-        near_outside[here] |= ~inside[there]
-    zones[box] = np.where(near_inside & near_outside, SHELL, INSIDE * inside)
+        if np.linalg.norm(offset * spacing) <= SHELL_MM or np.abs(offset).sum() == 1:
+            steps = list(zip(offset, inside.shape, strict=True))
+            here = tuple(slice(max(-i, 0), n - max(i, 0)) for i, n in steps)
+            there = tuple(slice(max(i, 0), n - max(-i, 0)) for i, n in steps)
+            shell[here] |= inside[here] != inside[there]
+    zones[box] = np.where(shell, SHELL, inside)
     return zones
-
-
-def _shifted(offset: Sequence[int], shape: Sequence[int]) -> tuple[Index, Index]:
-    """Slices of the voxels that have a neighbor at ``offset``, and of these neighbors."""
-    here, there = [], []
-    for step, n in zip(offset, shape, strict=True):
-        here.append(slice(max(-step, 0), n - max(step, 0)))
-        there.append(slice(max(step, 0), n + min(step, 0)))
-    return (here[0], here[1], here[2]), (there[0], there[1], there[2])
