@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from dense_claims import STRUCTURES
+from dense_page import examine, page, read_rows, stored_text
 from dense_training import Volume, load, predict, shifted, split, train
 
 import labelwise as lw
@@ -132,6 +133,9 @@ def main() -> None:
         rows = []
         for seed in range(SEEDS):
             rows += run_seed(volumes, seed, options.work_dir)
+        write_file(HERE / "dense.json", stored_text(rows))
+    rows = read_rows(HERE / "dense.json")
+    write_file(HERE / "dense.md", page(examine(rows)))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._errors import InputError
 from ..io.files import read_json, reading, similar_file
 from .images import SUFFIXES, Volume, check_same_grid, open_volume
@@ -21,8 +23,8 @@ class Case:
 
     name: str
     members: tuple[Volume, ...]
-    class_names: Mapping[Any, Any]
-    """Names by label value or channel; of nnU-Net's regions, label values by name."""
+    class_names: Mapping[str, list[int]]
+    """The label of each class, or the labels of each region, by name."""
     image: Volume | None = None
     truth: Volume | None = None
 
@@ -96,14 +98,12 @@ def cases(
     names = sorted(set().union(*found))
     for place, files in zip(members, found, strict=True):
         _check_none_missing(place, files, names)
-    class_names = _names_of_classes(class_names, Path(members[0]) / "dataset.json")
+    labels = _labels_by_name(class_names, Path(members[0]) / "dataset.json")
     image_files, truth_files = _files_beside(images, names), _files_beside(truth, names)
     result = []
     for name in names:
         volumes = tuple(open_volume(files[name]) for files in found)
-        image = open_volume(image_files[name]) if images is not None else None
-        true = open_volume(truth_files[name]) if truth is not None else None
-        case = Case(name, volumes, class_names, image, true)
+        case = Case(name, volumes, labels, image_files.get(name), truth_files.get(name))
         for volume in case.volumes:
             check_same_grid(volume, case.grid)
         result.append(case)
@@ -125,20 +125,20 @@ def _files_by_case(place: Path) -> dict[str, Path]:
     return found
 
 
-def _files_beside(place: PathLike | None, names: Sequence[str]) -> dict[str, Path]:
+def _files_beside(place: PathLike | None, names: Sequence[str]) -> dict[str, Volume]:
     """The image or the truth of each case."""
     if place is None:
         return {}
     found = _files_by_case(Path(place))
     if Path(place).is_file() and len(names) == 1:
-        return {names[0]: Path(place)}
-    first_channels = {stem.removesuffix("_0000"): file for stem, file in found.items()}
-    _check_none_missing(place, first_channels, names)
-    return first_channels
+        found = dict.fromkeys(names, Path(place))
+    files = {stem.removesuffix("_0000"): file for stem, file in found.items()}
+    _check_none_missing(place, files, names)
+    return {name: open_volume(files[name]) for name in names}
 
 
 def _check_none_missing(place: PathLike, files: Mapping[str, Path], names: Sequence[str]) -> None:
-    missing = [name for name in names if name not in files]
+    missing = sorted(set(names).difference(files))
     if missing:
         raise InputError(
             f"case {missing[0]!r} is missing, one of {len(missing)} of {len(names)}",
@@ -146,18 +146,15 @@ def _check_none_missing(place: PathLike, files: Mapping[str, Path], names: Seque
         )
 
 
-def _names_of_classes(given: Any, dataset: Path) -> Mapping[Any, Any]:
-    """Names by label value; of nnU-Net's regions, label values by name."""
-    if isinstance(given, Mapping):
-        return given
+def _labels_by_name(given: Any, dataset: Path) -> dict[str, list[int]]:
+    """From names by label, names in order, or what nnU-Net knows of its labels."""
     if given is not None:
-        return dict(enumerate(given))
+        pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
+        return {str(name): [int(label)] for label, name in pairs}
     if not dataset.is_file():
         return {}
     with reading(dataset):
         labels = dict(read_json(dataset)["labels"])
-        labels.pop("ignore", None)
-        if any(isinstance(label, list) for label in labels.values()):
-            labels.pop("background", None)
-            return labels
-        return {int(label): name for name, label in labels.items()}
+        for name in ("background", "ignore"):
+            labels.pop(name, None)
+        return {name: np.atleast_1d(label).tolist() for name, label in labels.items()}

@@ -10,20 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from .._tables import Summary
 from ..io.atomic import write_file
 from ..io.csv import csv_text
 from .cases import Case
-from .figures import Picture, cut_planes, draw
+from .figures import PARTS, Picture, cut_planes, draw
 from .maps import file_name, write_maps
-from .structures import SHORT, Details, Examined, Row, examine
+from .structures import Details, Examined, Row, examine
 
 FIGURES = 3  # of a case: its most doubtful structures
 COLUMNS = ("structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume", "dice")
-STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}"
-    "td,th{padding:.15rem .8rem;text-align:right;border-bottom:1px solid #ddd}"
-    "td:first-child,th:first-child{text-align:left}img{max-width:100%;margin:1rem 0}"
-)
+START = """<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>
+body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}
+td,th{padding:.15rem .8rem;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}img{max-width:100%;margin:1rem 0}
+</style><h1>Cases by doubt</h1><p>Doubt is epistemic uncertainty summed over the voxels, divided by
+the predicted volume. Low and high are over the members, which is no interval.</p>"""
 
 
 def by_doubt(rows: Sequence[Row]) -> list[Row]:
@@ -50,13 +52,11 @@ def write_folder(
         examined.append(_finish(case, folder, show=few, **settings))
     rows = [row for one in examined for row in one.structures]
     names = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
-    by_name = {case.name: case for case in cases}
-    for name in names:
-        if not few:
-            _finish(by_name[name], folder, show=True, **settings)
+    for case in cases:
+        if case.name in names and not few:
+            _finish(case, folder, show=True, **settings)
     write_rows(folder / "cases.csv", rows)
-    components = [row for one in examined for row in one.components]
-    write_rows(folder / "components.csv", components)
+    write_rows(folder / "components.csv", [row for one in examined for row in one.components])
     if settings["figures"]:
         write_file(folder / "index.html", _page(names, rows))
     return examined
@@ -93,18 +93,20 @@ def _finish(
     pictures: dict[str, Picture] = {}
 
     def use_details(details: Details) -> None:
-        if show and maps:
+        if maps:
             only = {part: details.parts[part] for part in maps}
             write_maps(details._replace(parts=only), folder / "maps", loss, **written_as)
-        if show and figures:
+        if figures:
             pictures[details.structure.name] = cut_planes(details)
 
-    parts = list(dict.fromkeys([*maps, *SHORT.values()])) if show else []
-    found = examine(case, loss=loss, events=events, parts=parts, use_details=use_details)
-    for row in by_doubt(found.structures)[:FIGURES]:
-        if row["structure"] in pictures:
-            (folder / "figures").mkdir(exist_ok=True)
-            draw(pictures[row["structure"]], folder / _figure(row))
+    if show:
+        parts = dict.fromkeys([*maps, *(PARTS if figures else ())])
+        found = examine(case, loss=loss, events=events, parts=[*parts], use_details=use_details)
+    else:
+        found = examine(case, loss=loss, events=events)
+    for row in by_doubt(found.structures)[: FIGURES if pictures else 0]:
+        (folder / "figures").mkdir(exist_ok=True)
+        draw(pictures[row["structure"]], folder / _figure(row))
     write_file(record, json.dumps(found))
     return found
 
@@ -115,20 +117,12 @@ def _figure(row: Row) -> str:
 
 def _page(names: Sequence[str], rows: Sequence[Row]) -> str:
     """Cases by doubt with their figures."""
-    parts = [
-        f"<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>{STYLE}</style>"
-        "<h1>Cases by doubt</h1><p>Doubt is epistemic uncertainty summed over the voxels, divided "
-        "by the predicted volume. Low and high are over the members, which is no interval.</p>"
-    ]
-    for name in names:
-        own = by_doubt([row for row in rows if row["case"] == name])[:FIGURES]
-        columns = [key for key in COLUMNS if key in own[0]]
-        heads = "".join(f"<th>{key.replace('_', ' ')}</th>" for key in columns)
-        parts.append(f"<h2>{escape(name)}</h2><table><tr>{heads}</tr>")
-        for row in own:
-            numbers = [f"<td>{row[key]:.3g}</td>" for key in columns[1:]]
-            parts.append(f"<tr><td>{escape(row['structure'])}</td>{''.join(numbers)}</tr>")
-        parts.append("</table>")
+    parts = [START]
+    for case in names:
+        own = by_doubt([row for row in rows if row["case"] == case])[:FIGURES]
+        columns = [name for name in COLUMNS if name in own[0]]
+        table = [[row[name] for name in columns] for row in own]
+        parts.append(Summary(case, columns, table).html())
         for row in own:
             parts.append(f'<img src="{escape(_figure(row))}" alt="{escape(row["structure"])}">')
     return "\n".join(parts)

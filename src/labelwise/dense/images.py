@@ -48,20 +48,28 @@ class Volume:
         """Milliliters of a voxel."""
         return float(abs(np.linalg.det(self.affine)) / 1000)
 
+    def ml(self, mask: np.ndarray) -> float:
+        """Milliliters of a mask."""
+        return self.voxel_ml * int(np.count_nonzero(mask))
+
     def world(self, voxel: Any) -> np.ndarray:
         """World coordinates, in millimeters, of a voxel (z, y, x)."""
         return np.asarray(self.affine[:3] @ [*voxel[::-1], 1])
+
+    def error(self, sentence: str) -> InputError:
+        """An error that names the file."""
+        return InputError(sentence, where=str(self.file))
 
     def read(self) -> np.ndarray:
         """The values, as a map of the file or of a temporary file that it is unpacked to."""
         with reading(self.file):
             values = _read_values(self.file)
-            if values.ndim not in (3, 4) or values.shape[-3:] != self.shape:
-                raise InputError(
-                    f"shape: must be (z, y, x) = {self.shape}, or with the classes before it; got "
-                    f"{values.shape}"
-                )
-            return values
+        if values.ndim not in (3, 4) or values.shape[-3:] != self.shape:
+            raise self.error(
+                f"shape: must be (z, y, x) = {self.shape}, or with the classes before it; got "
+                f"{values.shape}"
+            )
+        return values
 
 
 def nibabel() -> Any:
@@ -76,12 +84,11 @@ def open_volume(path: Path) -> Volume:
         placed_by = path
         if path.suffix in (".npz", ".npy"):
             beside = [path.with_suffix(suffix) for suffix in SUFFIXES[:2]]
-            there = [file for file in beside if file.is_file()]
-            if not there and path.suffix == ".npz":
-                raise InputError("affine: there is no NIfTI file of the same name beside it")
-            if not there:
-                return Volume(path, np.load(path, mmap_mode="r").shape[-3:], np.eye(4), False)
-            placed_by = there[0]
+            placed_by = next(filter(Path.is_file, beside), path)
+        if placed_by.suffix == ".npz":
+            raise InputError("affine: there is no NIfTI file of the same name beside it")
+        if placed_by.suffix == ".npy":
+            return Volume(path, np.load(path, mmap_mode="r").shape[-3:], np.eye(4), False)
         image = nibabel().load(placed_by)
         affine = np.asarray(image.affine, dtype=float)
         if not np.isfinite(affine).all() or abs(np.linalg.det(affine)) < 1e-9:
@@ -98,7 +105,7 @@ def _read_values(path: Path) -> np.ndarray:
             return _unpack(packed, ".nii")
     if path.suffix == ".npy":
         return np.asarray(np.load(path, mmap_mode="r"))
-    values = np.asanyarray(nibabel().load(path).dataobj).T
+    values: np.ndarray = np.asanyarray(nibabel().load(path).dataobj).T
     return values[:, 0] if values.ndim == 5 else values  # how NIfTI stores vectors
 
 
@@ -114,25 +121,21 @@ def _unpack(packed: Any, suffix: str) -> np.ndarray:
 
 def check_same_grid(volume: Volume, reference: Volume) -> None:
     """Refuse a volume whose voxels lie elsewhere; types and codes of headers may differ."""
-    difference = ""
+    end = f"of {reference.file}; volumes are not reoriented or resampled"
     if volume.shape != reference.shape:
-        difference = f"shape: (z, y, x) = {volume.shape} against {reference.shape}"
-    elif volume.placed and reference.placed:
-        corners = np.array([[*c, 1] for c in product(*[(0, n - 1) for n in volume.shape[::-1]])])
-        moved = corners @ (np.linalg.inv(reference.affine) @ volume.affine).T
-        distance = np.abs(moved - corners).max()
-        if distance > TOLERANCE:
-            difference = f"affine: voxels up to {distance:.3g} voxels apart, {_place(volume)}"
-            difference += f" against {_place(reference)}"
-    if difference:
-        raise InputError(
-            f"{difference} of {reference.file}; volumes are not reoriented or resampled",
-            where=str(volume.file),
+        raise volume.error(f"shape: (z, y, x) = {volume.shape} against {reference.shape} {end}")
+    corners = np.array([[*c, 1] for c in product(*[(0, n - 1) for n in volume.shape[::-1]])])
+    moved = corners @ (np.linalg.inv(reference.affine) @ volume.affine).T
+    distance = np.abs(moved - corners).max()
+    if volume.placed and distance > TOLERANCE:
+        raise volume.error(
+            f"affine: voxels up to {distance:.3g} voxels apart; {_place(volume)} against "
+            f"{_place(reference)} {end}"
         )
 
 
 def _place(volume: Volume) -> str:
     """Where a grid lies, in words."""
     axes = "".join(nibabel().aff2axcodes(volume.affine))
-    first = np.round(volume.affine[:3, 3], 2).tolist()
-    return f"axes {axes} from {first} mm in steps of {np.round(volume.spacing[::-1], 2).tolist()}"
+    first, step = volume.affine[:3, 3].round(2), volume.spacing[::-1].round(2)
+    return f"axes {axes} from {first.tolist()} mm in steps of {step.tolist()}"

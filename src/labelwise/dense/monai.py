@@ -58,5 +58,5 @@ class LabelwiseUncertaintyd:
         u = decompose(self.kind(members, member_axis=0, class_axis=1), self.loss)
         result = getattr(u, self.part).movedim(-1, 0)
         if hasattr(first, "affine"):  # a MetaTensor: the same place in the world
-            result = type(first)(result, affine=first.affine, meta=first.meta)
+            result = type(first)(result, meta=first.meta)
         return {**data, self.part: result}

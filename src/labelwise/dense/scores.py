@@ -25,15 +25,19 @@ def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
     cases; that of random rejection is the mean of 1 − Dice.
     """
+    by_structure: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if "dice" in row:
+            by_structure.setdefault(row["structure"], []).append(row)
     found = []
-    for structure in dict.fromkeys(row["structure"] for row in rows):
-        own = [row for row in rows if row["structure"] == structure and "dice" in row]
+    for structure, own in by_structure.items():
+        if len(own) < FEWEST:
+            continue
         risk = np.array([1 - row["dice"] for row in own])
-        for name, sign in SCORES.items() if len(own) >= FEWEST else ():
+        for name, sign in SCORES.items():
             score = np.array([sign * row[name] for row in own])
             curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
-            area = curve.band.aurc
-            numbers = {"aurc": curve.aurc, "low": float(area.low), "high": float(area.high)}
-            found.append({"structure": structure, "score": name, "cases": len(own)} | numbers)
-            found[-1]["random"] = curve.random
+            entry = {"structure": structure, "score": name, "cases": len(own), "aurc": curve.aurc}
+            entry |= {"low": float(curve.band.aurc.low), "high": float(curve.band.aurc.high)}
+            found.append(entry | {"random": curve.random})
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from .cases import Case
 from .predictions import Events, Masks, Predicted, Structure
 
 SHELL_MM = 2.0
-OUTSIDE, INSIDE, SHELL = 0, 1, 2  # zones of a structure
+ZONES = ("outside", "inside", "shell")
 SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
@@ -114,7 +115,7 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> np.save(folder / "b.npy", lesions)
     >>> (case,) = lw.dense.cases(folder / "a.npy", folder / "b.npy")
     >>> for row in lw.dense.components(case):
-    ...     print(row["component"], row["members"], row["x"], row["eu"])
+    ...     print(row["component"], row["members"], row["z"], row["eu"])
     1 2 0.5 0.0
     2 1 7.0 1.0
     """
@@ -134,10 +135,8 @@ def examine(
     """
     predicted = Predicted(case)
     examined = Examined(predicted.sentence, [], [])
-    true_labels = None if case.truth is None else case.truth.read()
     for structure in predicted.structures(events):
-        masks = predicted.masks(structure)
-        truth = None if true_labels is None else _true_mask(true_labels, structure)
+        masks, truth = predicted.masks(structure), predicted.true_mask(structure)
         numbers = number_components([masks.mean, *masks.members])
         zones = find_zones(masks.mean, case.grid.spacing)
         volumes = {part: np.zeros(case.grid.shape, np.float32) for part in parts}
@@ -146,17 +145,15 @@ def examine(
         for slab, uncertainty in predicted.parts(structure, loss):
             for part, volume in volumes.items():
                 volume[slab] = uncertainty[part]
-            for part in sums:
-                sums[part] += _sum_by(zones[slab], uncertainty[part], 3)
-            doubts += _sum_by(numbers[slab], uncertainty["epistemic"], len(doubts))
+            for part, added in sums.items():
+                added += np.bincount(zones[slab].ravel(), uncertainty[part].ravel(), 3)
+            doubt = uncertainty["epistemic"].ravel()
+            doubts += np.bincount(numbers[slab].ravel(), doubt, len(doubts))
         start: Row = {"case": case.name, "structure": structure.name}
-        entropy = {"mean_entropy": predicted.entropy / masks.mean.size}
-        row = start | _structure_row(case, masks, sums) | entropy
-        row["entropy_per_volume"] = predicted.entropy / max(count(masks.mean), 1)
+        row = start | _structure_row(case, masks, truth, sums)
+        row["mean_entropy"] = predicted.entropy / masks.mean.size
+        row["entropy_per_volume"] = predicted.entropy / _divisor(masks)
         row["components"] = len(doubts) - 1
-        if truth is not None:
-            row["true_ml"] = case.grid.voxel_ml * count(truth)
-            row["dice"] = dice(masks.mean, truth)
         examined.structures.append(row)
         for component in _component_rows(case, masks, truth, numbers, doubts):
             examined.components.append(start | component)
@@ -167,43 +164,50 @@ def examine(
     return examined
 
 
-def _sum_by(codes: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
-    """Sums of ``values`` by code, 0 to n − 1."""
-    return np.bincount(codes.ravel(), values.ravel(), n)
+def _divisor(masks: Masks) -> int:
+    """Voxels of the mean prediction; one if there are none, so that doubt stays finite."""
+    return int(masks.mean.sum()) or 1
 
 
-def _structure_row(case: Case, masks: Masks, sums: dict[str, np.ndarray]) -> Row:
-    sizes = [case.grid.voxel_ml * count(mask) for mask in masks.members]
+def _structure_row(
+    case: Case, masks: Masks, truth: np.ndarray | None, sums: dict[str, np.ndarray]
+) -> Row:
+    sizes = [case.grid.ml(mask) for mask in masks.members]
     agreement = [dice(one, other) for one, other in combinations(masks.members, 2)]
-    row: Row = {"members": len(sizes), "ml": case.grid.voxel_ml * count(masks.mean)}
+    row: Row = {"members": len(sizes), "ml": case.grid.ml(masks.mean)}
     row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
-    row |= {"pairwise_dice": sum(agreement) / len(agreement)}
-    row |= {"pairwise_dice_lowest": min(agreement)}
+    row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
     for short, part in SHORT.items():
-        # A structure that the mean does not see counts as one voxel, so that doubt stays finite.
-        outside, inside, shell = (sums[part] / max(count(masks.mean), 1)).tolist()
-        row[f"{short}_per_volume"] = outside + inside + shell
-        row |= {f"{short}_inside": inside, f"{short}_shell": shell, f"{short}_outside": outside}
+        by_zone = sums[part] / _divisor(masks)
+        row[f"{short}_per_volume"] = float(by_zone.sum())
+        for zone, value in zip(ZONES, by_zone.tolist(), strict=True):
+            row[f"{short}_{zone}"] = value
+    if truth is not None:
+        row |= {"true_ml": case.grid.ml(truth), "dice": dice(masks.mean, truth)}
     return row
 
 
 def _component_rows(
     case: Case, masks: Masks, truth: np.ndarray | None, numbers: np.ndarray, doubts: np.ndarray
 ) -> Iterator[Row]:
-    from scipy.ndimage import find_objects
+    n = len(doubts)
+    places = np.nonzero(numbers)
+    codes = numbers[places]
+    voxels = np.bincount(codes, minlength=n)
 
-    for number, box in enumerate(find_objects(numbers), start=1):
-        inside = numbers[box] == number
-        sizes = [count(mask[box] & inside) for mask in masks.members]
-        places = np.argwhere(inside) + [edge.start for edge in box]
-        x, y, z = case.grid.world(places.mean(axis=0)).tolist()
-        row: Row = {"component": number, "ml": count(masks.mean[box] & inside)}
-        row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
-        row = {key: value * case.grid.voxel_ml for key, value in row.items()}
-        row |= {"component": number, "x": x, "y": y, "z": z, "members": count(sizes)}
-        row["eu"] = float(doubts[number] / len(places))
+    def sizes(mask: np.ndarray) -> np.ndarray:
+        """Milliliters of a mask in each component."""
+        return np.bincount(codes, mask[places], n) * case.grid.voxel_ml
+
+    mean, members = sizes(masks.mean), np.array(list(map(sizes, masks.members)))
+    for k in range(1, n):
+        center = [np.mean(axis[codes == k]) for axis in places]
+        row: Row = {"component": k, "ml": float(mean[k])}
+        row |= {"ml_low": float(members[:, k].min()), "ml_high": float(members[:, k].max())}
+        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
+        row |= {"members": int(np.count_nonzero(members[:, k])), "eu": float(doubts[k] / voxels[k])}
         if truth is not None:
-            row["truth"] = bool(np.any(truth[box] & inside))
+            row["truth"] = bool(truth[numbers == k].any())
         yield row
 
 
@@ -218,52 +222,37 @@ def number_components(masks: Sequence[np.ndarray]) -> np.ndarray:
     return numbers
 
 
-def _true_mask(truth: np.ndarray, structure: Structure) -> np.ndarray:
-    """Where the structure truly is; a truth of four axes has a channel for each region."""
-    if truth.ndim == 4:
-        return np.asarray(truth[structure.labels[0]] > 0.5)
-    return np.isin(truth, structure.true_labels)
-
-
-def count(mask: Any) -> int:
-    """How many voxels a mask has."""
-    return int(np.count_nonzero(mask))
-
-
 def dice(one: np.ndarray, other: np.ndarray) -> float:
     """Overlap of two masks; two empty ones agree."""
-    size = count(one) + count(other)
-    return 2 * count(one & other) / size if size else 1.0
+    size = np.count_nonzero(one) + np.count_nonzero(other)
+    return 2 * np.count_nonzero(one & other) / size if size else 1.0
 
 
 def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
-    """The box around a mask; an empty box if that is empty."""
-    edges = []
-    for axis, more in enumerate(margin):
-        across = tuple({0, 1, 2} - {axis})
-        places = np.flatnonzero(mask.any(axis=across))
-        if not len(places):
-            return (slice(0),) * 3
-        edges.append(slice(max(int(places[0]) - more, 0), int(places[-1]) + more + 1))
-    return tuple(edges)
+    """The box around a mask, or the whole volume if that is empty."""
+    from scipy.ndimage import find_objects
+
+    for box in find_objects(mask.view(np.uint8)):
+        edges = zip(box, margin, strict=True)
+        return tuple(slice(max(edge.start - n, 0), edge.stop + n) for edge, n in edges)
+    return (slice(None),) * 3
 
 
 def find_zones(mask: np.ndarray, spacing: np.ndarray) -> np.ndarray:
-    """`INSIDE`, `SHELL` and `OUTSIDE` of a structure.
+    """The number in `ZONES` of each voxel.
 
     The shell are the voxels whose center is within 2 mm of one on the other side of the border;
     neighbors along an axis always are, however far apart.
     """
+    from scipy.ndimage import binary_dilation, binary_erosion
+
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
+    steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
+    near = np.linalg.norm(steps * spacing, axis=-1) <= SHELL_MM
+    near |= np.abs(steps).sum(axis=-1) == 1
     zones = np.zeros(mask.shape, np.uint8)
     box = bounding_box(mask, reach.tolist())
     inside = mask[box]
-    shell = np.zeros_like(inside)
-    for offset in product(*[range(-n, n + 1) for n in reach]):
-        if np.linalg.norm(offset * spacing) <= SHELL_MM or np.abs(offset).sum() == 1:
-            steps = list(zip(offset, inside.shape, strict=True))
-            here = tuple(slice(max(-i, 0), n - max(i, 0)) for i, n in steps)
-            there = tuple(slice(max(i, 0), n - max(-i, 0)) for i, n in steps)
-            shell[here] |= inside[here] != inside[there]
-    zones[box] = np.where(shell, SHELL, inside)
+    shell = binary_dilation(inside, near) & ~binary_erosion(inside, near, border_value=1)
+    zones[box] = np.where(shell, ZONES.index("shell"), inside)
     return zones
