@@ -48,6 +48,7 @@ COMMANDS = (
     "completion",
     "decide",
     "demo",
+    "dense",
     "evaluate",
     "quantify",
     "report",

@@ -1,0 +1,250 @@
+"""What the members of a case predict: probabilities that sum to 1, regions that may overlap, or
+label maps, whose votes are counted.
+
+Label-wise uncertainty of a structure depends only on the probability of that structure, so that
+structures are computed one after another, slab by slab: memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import joint
+from .._errors import InputError, suggest
+from .._validation.probabilities import check_probabilities
+from ..decomposition import PARTS, decompose
+from ..distributions import Ensemble, MultiLabelEnsemble
+from ..losses import Loss, LossName
+from .cases import Case
+from .images import Volume
+
+SLAB = 1 << 20  # values of a member that are read at once
+PLANES = 8  # looked at to tell classes from regions
+MOST_LABELS = 1000  # an image that is taken for a label map has more
+Events = Mapping[str, Sequence[int | str]]
+
+
+class Structure(NamedTuple):
+    """A class other than the background, a region, or an event."""
+
+    name: str
+    channels: list[int]
+    """Channels of probabilities and regions; of label maps, labels."""
+    labels: list[int]
+    """Labels in the truth."""
+
+
+class Masks(NamedTuple):
+    """Where a structure is, by the mean of the members and by each of them."""
+
+    mean: np.ndarray
+    members: list[np.ndarray]
+
+
+class Predicted:
+    """The members of a case, read."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.arrays = [volume.read() for volume in case.members]
+        self.truth = case.truth.read() if case.truth else None
+        first = self.arrays[0]
+        for volume, array in zip(case.members, self.arrays, strict=True):
+            if array.shape != first.shape:
+                raise volume.error(
+                    f"classes: shape {array.shape} against {first.shape} of {case.members[0].file}"
+                )
+        self.kind = _recognize(self.arrays)
+        labels = {0}.union(*case.class_names.values())
+        if self.truth is not None and self.truth.ndim == 3:
+            labels |= labels_in(self.truth)
+        if self.kind == "votes":  # a label that no member has seen is a structure, too
+            self.arrays = list(map(_whole_labels, case.members, self.arrays))
+            self.channels = sorted(labels.union(*map(labels_in, self.arrays)))
+        else:
+            self.arrays = [array.reshape(-1, *case.grid.shape) for array in self.arrays]
+            self.channels = list(range(len(self.arrays[0])))
+        unknown = labels.difference(self.channels)
+        if unknown and self.kind == "probabilities":
+            raise case.members[0].error(
+                f"classes: {self.sentence}; the class names or the truth also have {unknown}"
+            )
+        self.entropy = 0.0
+        """Entropy of the mean prediction, summed over the voxels, in bits."""
+        self._average()
+
+    @property
+    def sentence(self) -> str:
+        """What the members were taken for."""
+        if self.kind == "votes":
+            return "label maps. Votes have no aleatoric part: AU is 0, and EU is TU"
+        if self.kind == "regions":
+            return f"probabilities of {len(self.channels)} regions that may overlap"
+        return f"probabilities of {len(self.channels)} classes, the background first"
+
+    def slabs(self, n_channels: int = 4) -> Iterator[slice]:
+        """Slices of the first axis, z, thinner for many channels."""
+        depth, *plane = self.case.grid.shape
+        step = max(1, SLAB // int(np.prod(plane) * n_channels))
+        for start in range(0, depth, step):
+            yield slice(start, start + step)
+
+    def chance(self, m: int, slab: slice, channels: Sequence[int]) -> np.ndarray:
+        """The probability of some classes by a member; a vote is 0 or 1."""
+        array = self.arrays[m]
+        if self.kind == "votes":
+            return np.isin(array[slab], channels).astype(np.float32)
+        found = array[channels[0], slab].astype(np.float32)
+        for channel in channels[1:]:
+            found += array[channel, slab]
+        return np.minimum(found, 1, out=found)
+
+    def _average(self) -> None:
+        """Check probabilities, and find the most likely class by the mean and by each member."""
+        channels = np.array(self.channels)
+        self.mean = np.zeros(self.case.grid.shape, _smallest_type(channels))
+        self.members = self.arrays
+        if self.kind == "probabilities":
+            self.members = [self.mean.copy() for _ in self.arrays]
+        if len(channels) == 1 and self.kind == "votes":
+            return  # nobody has seen anything
+        for slab in self.slabs(len(channels)):
+            mean: Any = 0
+            for m, volume in enumerate(self.case.members):
+                if self.kind == "votes":
+                    probs = np.stack([self.chance(m, slab, [label]) for label in self.channels])
+                else:
+                    probs = self._checked(volume, self.arrays[m][:, slab])
+                if self.kind == "probabilities":
+                    self.members[m][slab] = most_likely(probs)
+                mean = mean + probs / len(self.arrays)
+            if self.kind == "regions":
+                total = decompose(MultiLabelEnsemble(mean[None], class_axis=1)).total
+            else:
+                total = joint.decompose(Ensemble(mean[None], class_axis=1)).total
+                self.mean[slab] = channels[most_likely(mean)]
+            self.entropy += float(total.sum(dtype=float))
+
+    def _checked(self, volume: Volume, probs: np.ndarray) -> np.ndarray:
+        rows = np.moveaxis(probs, 0, -1)[None]
+        try:
+            check_probabilities(rows, "values", sum_to_one=self.kind == "probabilities")
+        except InputError as error:  # its advice is about other options
+            raise volume.error(error.sentence) from error
+        return probs.astype(np.float32)
+
+    def structures(self, events: Events | None) -> list[Structure]:
+        """All classes but the background, then the events."""
+        names = dict(self.case.class_names)
+        if self.kind == "regions":
+            names = names or {str(k): [k] for k in self.channels}
+            if len(names) != len(self.channels) or events:
+                raise self.case.members[0].error(
+                    f"classes: {self.sentence}, so that no events can be made of them, and each "
+                    f"needs one name; got {list(names)} and the events {list(events or [])}"
+                )
+            pairs = enumerate(names.items())
+            return [Structure(name, [k], labels) for k, (name, labels) in pairs]
+        choices = {str(k): [k] for k in self.channels} | names
+        unnamed = set(self.channels).difference(*names.values())
+        found = names | {str(k): [k] for k in sorted(unnamed)}
+        for event, classes in (events or {}).items():
+            chosen: set[int] = set()
+            for name in map(str, classes):
+                if name not in choices or event in choices:
+                    raise InputError(
+                        f"`events`: {event!r} must have a name of its own and classes of case "
+                        f"{self.case.name!r}; got {name!r}{suggest(name, list(choices))}"
+                    )
+                chosen.update(choices[name])
+            found[event] = sorted(chosen)
+        return [Structure(name, own, own) for name, own in found.items() if own != [0]]
+
+    def masks(self, structure: Structure) -> Masks:
+        """The structure as the mean and as each member sees it."""
+        channels = structure.channels
+        if self.kind != "regions":
+            members = [np.isin(labels, channels) for labels in self.members]
+            return Masks(np.isin(self.mean, channels), members)
+        total = np.zeros(self.case.grid.shape, np.float32)
+        members = []
+        for m in range(len(self.arrays)):
+            chance = self.chance(m, slice(None), channels)
+            members.append(chance > 0.5)
+            total += chance
+        return Masks(total > len(members) / 2, members)
+
+    def true_mask(self, structure: Structure) -> np.ndarray | None:
+        """Where the structure is in the truth, which may have a channel for each region."""
+        if self.truth is None or self.case.truth is None:
+            return None
+        if self.truth.ndim == 4:
+            return np.asarray(self.truth[structure.channels[0]] > 0.5)
+        if 0 in structure.labels:
+            raise self.case.truth.error(
+                "labels: unknown for regions; let dataset.json or the class names say which label "
+                f"region {structure.name!r} has, or give a truth with a channel for each region"
+            )
+        return np.isin(self.truth, structure.labels)
+
+    def parts(
+        self, structure: Structure, loss: LossName | Loss
+    ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
+        """Slabs, and total, aleatoric and epistemic uncertainty in each."""
+        for slab in self.slabs():
+            chances = [self.chance(m, slab, structure.channels) for m in range(len(self.arrays))]
+            u = decompose(MultiLabelEnsemble(np.stack(chances)[..., None]), loss)
+            yield slab, {part: getattr(u, part)[..., 0] for part in PARTS}
+
+
+def _recognize(arrays: Sequence[np.ndarray]) -> str:
+    """What the members are: looked at in some planes."""
+    kind = "votes" if arrays[0].ndim == 3 else "probabilities"
+    for array in arrays:
+        for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
+            plane = array[..., z, :, :]
+            if kind == "votes":
+                exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
+            else:
+                exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
+            if not exclusive.all():
+                return "regions"
+    return kind
+
+
+def labels_in(array: np.ndarray) -> set[int]:
+    """Labels of a label map, plane by plane; of regions there are none."""
+    found: set[int] = set()
+    for plane in array:
+        found.update(np.unique(plane).astype(int).tolist())
+    return found
+
+
+def _smallest_type(values: np.ndarray) -> np.dtype[Any]:
+    """The smallest type of integers that holds all values."""
+    return np.result_type(*(np.min_scalar_type(int(x)) for x in (values.min(), values.max())))
+
+
+def _whole_labels(volume: Volume, array: np.ndarray) -> np.ndarray:
+    """A label map in the smallest type of integers that holds it."""
+    for plane in array:
+        if not np.array_equal(plane, np.rint(plane)) or not np.isfinite(plane).all():
+            raise volume.error("labels: must be whole numbers, none NaN")
+    n_labels = len(labels_in(array))
+    if n_labels > MOST_LABELS:
+        raise volume.error(f"labels: {n_labels:,} different values; is this an image?")
+    return array.astype(_smallest_type(array))
+
+
+def most_likely(probs: np.ndarray) -> np.ndarray:
+    """The channel with the largest value, of several the first: np.argmax, several times faster."""
+    largest = probs[0].copy()
+    channel = np.zeros(largest.shape, np.min_scalar_type(len(probs)))
+    for k in range(1, len(probs)):
+        larger = probs[k] > largest
+        np.maximum(channel, larger * channel.dtype.type(k), out=channel)
+        np.maximum(largest, probs[k], out=largest)
+    return channel

@@ -1,0 +1,43 @@
+"""Which case score finds bad segmentations? Rejection by each score, against 1 − Dice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..evaluation import rejection_curve
+
+# The sign makes a high score doubtful.
+SCORES = {
+    "eu_per_volume": 1,
+    "au_per_volume": 1,
+    "entropy_per_volume": 1,
+    "mean_entropy": 1,
+    "pairwise_dice": -1,
+}
+FEWEST = 5  # cases; an area over fewer says nothing
+N_BOOTSTRAP = 500
+
+
+def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
+    cases; that of random rejection is the mean of 1 − Dice.
+    """
+    by_structure: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if "dice" in row:
+            by_structure.setdefault(row["structure"], []).append(row)
+    found = []
+    for structure, own in by_structure.items():
+        if len(own) < FEWEST:
+            continue
+        risk = np.array([1 - row["dice"] for row in own])
+        for name, sign in SCORES.items():
+            score = np.array([sign * row[name] for row in own])
+            curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
+            entry = {"structure": structure, "score": name, "cases": len(own), "aurc": curve.aurc}
+            entry |= {"low": float(curve.band.aurc.low), "high": float(curve.band.aurc.high)}
+            found.append(entry | {"random": curve.random})
+    return found

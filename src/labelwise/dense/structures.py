@@ -1,0 +1,258 @@
+"""Numbers of each structure of a case, and of each of its connected components."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..losses import Loss, LossName
+from .cases import Case
+from .predictions import Events, Masks, Predicted, Structure
+
+SHELL_MM = 2.0
+ZONES = ("outside", "inside", "shell")
+SHORT = {"eu": "epistemic", "au": "aleatoric"}
+Row = dict[str, Any]
+
+
+class Details(NamedTuple):
+    """All that is known of a structure."""
+
+    case: Case
+    structure: Structure
+    masks: Masks
+    truth: np.ndarray | None
+    parts: dict[str, np.ndarray]
+    """Volumes of the parts of uncertainty that were asked for."""
+    components: np.ndarray
+    """Number of the component at each voxel; 0 where no member sees the structure."""
+    segmentation: np.ndarray | None
+    """Of the first structure, the label map of all; regions may overlap and have none."""
+
+
+class Examined(NamedTuple):
+    """The tables of a case, and what its members were taken for."""
+
+    sentence: str
+    structures: list[Row]
+    components: list[Row]
+
+
+def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
+    """One row for each structure of a case: volumes, agreement of the members, uncertainty.
+
+    Parameters
+    ----------
+    case : Case
+        From `cases`.
+    loss : str or Loss
+    events : mapping, optional
+        Structures made of others, such as ``{"tumor": ["necrosis", "edema"]}``, by name or label.
+
+    Returns
+    -------
+    list of dict
+        ``pandas.DataFrame`` takes them. ``ml`` is the volume of the mean prediction, ``ml_low`` and
+        ``ml_high`` the range over the members, which is no interval: it often does not contain the
+        true volume. ``eu_per_volume`` is the epistemic uncertainty summed over the voxels, divided
+        by the predicted volume in voxels (at least one); it is the sum of ``eu_inside``,
+        ``eu_shell`` (within 2 mm of the border, at least a voxel) and ``eu_outside``; the same for
+        ``au``. ``pairwise_dice`` is the mean over pairs of members. ``mean_entropy`` is that of
+        the mean prediction over all voxels of the case, ``entropy_per_volume`` its sum divided by
+        the predicted volume. With truth, ``dice`` and ``true_ml``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> one = np.zeros((4, 4, 4), np.uint8)
+    >>> one[:2] = 1
+    >>> np.save(folder / "a.npy", one)
+    >>> one[2, 0, 0] = 1
+    >>> np.save(folder / "b.npy", one)
+    >>> (case,) = lw.dense.cases(folder / "a.npy", folder / "b.npy")
+    >>> (row,) = lw.dense.structures(case)
+    >>> row["structure"], row["ml_low"], row["ml_high"], round(row["pairwise_dice"], 3)
+    ('1', 0.032, 0.033, 0.985)
+    >>> row["eu_per_volume"]  # one voxel of 32 is disputed
+    0.03125
+    """
+    return examine(case, loss=loss, events=events).structures
+
+
+def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
+    """One row for each connected component of a structure: which lesion is doubtful?
+
+    Components are those of the voxels that any member assigns to the structure; voxels that
+    touch, also by a corner, are connected.
+
+    Parameters
+    ----------
+    case, loss, events
+        As for `structures`.
+
+    Returns
+    -------
+    list of dict
+        ``component`` is the number in the label map that `maps` writes; ``ml`` its volume in the
+        mean prediction, ``ml_low`` and ``ml_high`` the range over the members; ``x``, ``y``, ``z``
+        its center in millimeters of the world; ``members`` how many see any of it; ``eu`` the
+        mean epistemic uncertainty of its voxels; with truth, ``truth`` is whether it touches the
+        true structure.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> lesions = np.zeros((9, 4, 4), np.uint8)
+    >>> lesions[:2] = 1
+    >>> np.save(folder / "a.npy", lesions)
+    >>> lesions[7, 1, 1] = 1
+    >>> np.save(folder / "b.npy", lesions)
+    >>> (case,) = lw.dense.cases(folder / "a.npy", folder / "b.npy")
+    >>> for row in lw.dense.components(case):
+    ...     print(row["component"], row["members"], row["z"], row["eu"])
+    1 2 0.5 0.0
+    2 1 7.0 1.0
+    """
+    return examine(case, loss=loss, events=events).components
+
+
+def examine(
+    case: Case,
+    *,
+    loss: LossName | Loss = "log",
+    events: Events | None = None,
+    parts: Sequence[str] = (),
+    use_details: Callable[[Details], None] = lambda details: None,
+) -> Examined:
+    """Compute all tables of a case; ``use_details`` is given the volumes of each structure, with
+    the ``parts`` that it needs.
+    """
+    predicted = Predicted(case)
+    examined = Examined(predicted.sentence, [], [])
+    for structure in predicted.structures(events):
+        masks, truth = predicted.masks(structure), predicted.true_mask(structure)
+        numbers = number_components([masks.mean, *masks.members])
+        zones = find_zones(masks.mean, case.grid.spacing)
+        volumes = {part: np.zeros(case.grid.shape, np.float32) for part in parts}
+        sums = {part: np.zeros(3) for part in SHORT.values()}
+        doubts = np.zeros(numbers.max() + 1)
+        for slab, uncertainty in predicted.parts(structure, loss):
+            for part, volume in volumes.items():
+                volume[slab] = uncertainty[part]
+            for part, added in sums.items():
+                added += np.bincount(zones[slab].ravel(), uncertainty[part].ravel(), 3)
+            doubt = uncertainty["epistemic"].ravel()
+            doubts += np.bincount(numbers[slab].ravel(), doubt, len(doubts))
+        start: Row = {"case": case.name, "structure": structure.name}
+        row = start | _structure_row(case, masks, truth, sums)
+        row["mean_entropy"] = predicted.entropy / masks.mean.size
+        row["entropy_per_volume"] = predicted.entropy / _divisor(masks)
+        row["components"] = len(doubts) - 1
+        examined.structures.append(row)
+        for component in _component_rows(case, masks, truth, numbers, doubts):
+            examined.components.append(start | component)
+        segmentation = None
+        if len(examined.structures) == 1 and predicted.kind != "regions":
+            segmentation = predicted.mean
+        use_details(Details(case, structure, masks, truth, volumes, numbers, segmentation))
+    return examined
+
+
+def _divisor(masks: Masks) -> int:
+    """Voxels of the mean prediction; one if there are none, so that doubt stays finite."""
+    return int(masks.mean.sum()) or 1
+
+
+def _structure_row(
+    case: Case, masks: Masks, truth: np.ndarray | None, sums: dict[str, np.ndarray]
+) -> Row:
+    sizes = [case.grid.ml(mask) for mask in masks.members]
+    agreement = [dice(one, other) for one, other in combinations(masks.members, 2)]
+    row: Row = {"members": len(sizes), "ml": case.grid.ml(masks.mean)}
+    row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
+    row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
+    for short, part in SHORT.items():
+        by_zone = sums[part] / _divisor(masks)
+        row[f"{short}_per_volume"] = float(by_zone.sum())
+        for zone, value in zip(ZONES, by_zone.tolist(), strict=True):
+            row[f"{short}_{zone}"] = value
+    if truth is not None:
+        row |= {"true_ml": case.grid.ml(truth), "dice": dice(masks.mean, truth)}
+    return row
+
+
+def _component_rows(
+    case: Case, masks: Masks, truth: np.ndarray | None, numbers: np.ndarray, doubts: np.ndarray
+) -> Iterator[Row]:
+    n = len(doubts)
+    places = np.nonzero(numbers)
+    codes = numbers[places]
+    voxels = np.bincount(codes, minlength=n)
+
+    def sizes(mask: np.ndarray) -> np.ndarray:
+        """Milliliters of a mask in each component."""
+        return np.bincount(codes, mask[places], n) * case.grid.voxel_ml
+
+    mean, members = sizes(masks.mean), np.array(list(map(sizes, masks.members)))
+    for k in range(1, n):
+        center = [np.mean(axis[codes == k]) for axis in places]
+        row: Row = {"component": k, "ml": float(mean[k])}
+        row |= {"ml_low": float(members[:, k].min()), "ml_high": float(members[:, k].max())}
+        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
+        row |= {"members": int(np.count_nonzero(members[:, k])), "eu": float(doubts[k] / voxels[k])}
+        if truth is not None:
+            row["truth"] = bool(truth[numbers == k].any())
+        yield row
+
+
+def number_components(masks: Sequence[np.ndarray]) -> np.ndarray:
+    """Connected components of the voxels that any mask has, numbered from 1."""
+    from scipy.ndimage import label
+
+    union = np.logical_or.reduce(masks)
+    numbers = np.zeros(union.shape, np.int32)
+    box = bounding_box(union)
+    label(union[box], np.ones((3, 3, 3)), numbers[box])
+    return numbers
+
+
+def dice(one: np.ndarray, other: np.ndarray) -> float:
+    """Overlap of two masks; two empty ones agree."""
+    size = np.count_nonzero(one) + np.count_nonzero(other)
+    return 2 * np.count_nonzero(one & other) / size if size else 1.0
+
+
+def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
+    """The box around a mask, or the whole volume if that is empty."""
+    from scipy.ndimage import find_objects
+
+    for box in find_objects(mask.view(np.uint8)):
+        edges = zip(box, margin, strict=True)
+        return tuple(slice(max(edge.start - n, 0), edge.stop + n) for edge, n in edges)
+    return (slice(None),) * 3
+
+
+def find_zones(mask: np.ndarray, spacing: np.ndarray) -> np.ndarray:
+    """The number in `ZONES` of each voxel.
+
+    The shell are the voxels whose center is within 2 mm of one on the other side of the border;
+    neighbors along an axis always are, however far apart.
+    """
+    from scipy.ndimage import binary_dilation, binary_erosion
+
+    reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
+    steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
+    near = np.linalg.norm(steps * spacing, axis=-1) <= SHELL_MM
+    near |= np.abs(steps).sum(axis=-1) == 1
+    zones = np.zeros(mask.shape, np.uint8)
+    box = bounding_box(mask, reach.tolist())
+    inside = mask[box]
+    shell = binary_dilation(inside, near) & ~binary_erosion(inside, near, border_value=1)
+    zones[box] = np.where(shell, ZONES.index("shell"), inside)
+    return zones
