@@ -26,10 +26,10 @@ from .csv import read_csv
 from .files import check_regular, find_files, format_of, reading, similar_file
 from .jsonl import read_jsonl
 from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
-from .members import combine_files
+from .members import combine_files, varying_factors
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
-from .predictions import KEYS, KINDS, Fields, Predictions
+from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
 from .table import Table
 from .tables import read_tables
@@ -49,7 +49,8 @@ READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
     ".jsonl": read_jsonl,
 }
 FORMATS = tuple(READERS)
-_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names")
+_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names", "member_names")
+_NAMES = ("class_names", "member_names")
 _ELSEWHERE = ("votes", "annotators")
 """Keys that other functions read from the same file."""
 
@@ -136,6 +137,7 @@ def load_predictions(
         found = parts[0]
         if len(files) > 1:
             found = combine_files(files, parts, notes)
+        found["factors"] = varying_factors(found.get("factors", {})) or None
         kind = next(filter(found.__contains__, KINDS))
         if given is not None and "class_names" not in found:
             found["class_names"] = given
@@ -182,27 +184,36 @@ def _open_prediction_file(file: Path) -> Table | Fields:
         content = READERS[format_of(file)](file)
         if isinstance(content, Table):
             return content
-        fields = {}
+        fields: Fields = {}
+        factors = {}
         for name, key in _choose_arrays(file.name, list(content)).items():
-            fields[key] = array = content[name]
-            if isinstance(array, OnDisk) and key in _READ_WHOLE:
-                fields[key] = array[:]
-        if "class_names" in fields:
-            names = np.atleast_1d(fields["class_names"])
-            if names.ndim != 1 or names.dtype.kind not in "US":
-                raise TypeError(
-                    f"`class_names` must be text; got {names.dtype} of shape {names.shape}"
-                )
-            fields["class_names"] = tuple(names.astype(str).tolist())
+            array = content[name]
+            if isinstance(array, OnDisk) and (key in _READ_WHOLE or key.startswith(FACTOR)):
+                array = array[:]
+            if key.startswith(FACTOR):
+                factors[key.removeprefix(FACTOR)] = _names_of_array(array, key)
+            elif key in _NAMES:
+                fields[key] = _names_of_array(array, key)
+            else:
+                fields[key] = array
+        if factors:
+            fields["factors"] = factors
         return fields
+
+
+def _names_of_array(array: Any, key: str) -> tuple[str, ...]:
+    names = np.atleast_1d(array)
+    if names.ndim != 1 or names.dtype.kind not in "US":
+        raise TypeError(f"`{key}` must be text; got {names.dtype} of shape {names.shape}")
+    return tuple(names.astype(str).tolist())
 
 
 def _choose_arrays(file: str, names: list[str]) -> dict[str, str]:
     """Which of the arrays in a file are read, and as what; warns of what is not, and of the only
     array there if it has no known name.
     """
-    chosen = {name: name for name in names if name in KEYS}
-    unknown = [name for name in names if name not in (*KEYS, *_ELSEWHERE)]
+    chosen = {name: name for name in names if name in KEYS or name.startswith(FACTOR)}
+    unknown = [name for name in names if name not in chosen and name not in _ELSEWHERE]
     if not set(KINDS) & set(chosen):
         if len(unknown) != 1:
             raise ValueError(
