@@ -98,6 +98,11 @@ class Design:
         """(C,): how many members are in each cell."""
         return np.bincount(self.cells, minlength=prod(self.sizes))
 
+    @property
+    def replicated(self) -> bool:
+        """Whether a cell has several members."""
+        return bool(self.cell_sizes.max() > 1)
+
     def averages(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The weights (g,) of groups of members, and the matrix (g, M) that averages within
         them.
