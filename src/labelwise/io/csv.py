@@ -79,8 +79,11 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
                 )
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
+    def read_texts() -> dict[str, list[str]]:
+        return {name: column.texts for name, column in columns.items() if column.texts is not None}
+
     numeric = {name for name in names if columns[name].n_numbers >= max(columns[name].n_texts, 1)}
-    return Table(file, n, tuple(names), numeric, read_column, read_numbers)
+    return Table(file, n, tuple(names), numeric, read_column, read_numbers, texts=read_texts)
 
 
 class _TextColumn:

@@ -20,7 +20,8 @@ from .members import check_unique_ids, combine_members, varying_factors
 from .predictions import Fields
 from .table import Table, labels_of_texts
 
-_KNOWN = {*CERTAIN, *INDEX}.union(*ROLES.values())  # a second column of a known role is not noted
+# a second column of these roles is not noted
+_KNOWN = {*CERTAIN, *INDEX, *ROLES["y_true"], *ROLES["groups"], *ROLES["member"]}
 
 
 def read_tables(
