@@ -108,7 +108,7 @@ class Sources(Shown):
 
     def level_shares(self, factor: str) -> dict[str, float]:
         """The share of each level in the main effect of its factor, all labels together, largest
-        first: a level that alone is off has (L − 1) / L of it.
+        first; for squared loss, a level that alone is off has (L − 1) / L of it.
         """
         if factor not in self.levels:
             raise KeyError(f"no factor {factor!r}; there are {', '.join(self.levels)}")
