@@ -57,7 +57,7 @@ LAYERS = [
     {"_engine.jax_traced"},
     {"_engine.ensembles"},
     {"_engine.dirichlet"},
-    {"sources"},
+    {"sources", "language_models"},
     {"distributions", "_engine.joining"},
     {"decomposition"},
     {"joint", "io"},

@@ -11,7 +11,8 @@ ROLES = {
     "y_true": ("y_true", "label", "labels", "target"),
     "groups": ("group", "groups"),
     "member": ("member", "model"),
-    "further": ("prompt", "seed"),
+    "answer": ("answer", "response", "prediction", "pred", "choice", "y_pred"),
+    "further": ("prompt", "template", "seed", "fold", "temperature"),
 }
 """What a column may hold besides ids and the numbers of a class, and what it may be called; the
 first name that is there counts.

@@ -38,6 +38,7 @@ PYTHON_FIXES: Mapping[str, str] = {
     ),
     "file_multilabel": "If labels may occur together, use multilabel=True",
     "groups": "Pass the group of each case, `groups`",
+    "label_names": "Name the labels, such as class_names=['yes', 'no']",
     "logits": "If these are logits, use {kind}.from_logits",
     "logits_or_labels": (
         "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits"

@@ -274,3 +274,31 @@ def test_a_class_may_have_any_name() -> None:
     assert lw.Ensemble(renamed).class_names == tuple(names)  # rows sum to 1 with them alone
     logits = [frame.set_axis(names, axis=1) for frame in frames(LOGITS)]
     assert lw.Ensemble.from_logits(logits, class_names=names).class_names == tuple(names)
+
+
+def test_names_of_members() -> None:
+    named = dict(zip("abcde", PROBS, strict=False))
+    names = tuple(named)
+    probs = PROBS[: len(names)]
+    assert lw.Ensemble(named).member_names == names
+    assert lw.Ensemble(named)[3:9].member_names == names
+    assert lw.Ensemble.from_logits(dict(zip(names, LOGITS, strict=False))).member_names == names
+    assert lw.Ensemble(probs, member_names=names).member_names == names
+    assert lw.Ensemble(probs).member_names is None
+    levels = [name.upper() for name in names]
+    q = lw.Ensemble(probs, factors={"prompt": levels, "model": names})
+    assert q.member_names[0] == "A / a"
+    assert lw.Ensemble(probs, factors={"prompt": ["x"] * len(names)}).member_names is None
+
+
+def test_names_of_members_that_do_not_fit() -> None:
+    n = len(PROBS)
+    with refused(InputError, f"`member_names` must name each of the {n} members; got 1 names: 'a'"):
+        lw.Ensemble(PROBS, member_names=["a"])
+    with refused(InputError, "`member_names` must be distinct; got 'a' twice"):
+        lw.Ensemble(PROBS, member_names=["a"] * n)
+    with refused(TypeError, "`member_names` must be a sequence of names; got 'abc'"):
+        lw.Ensemble(PROBS, member_names="abc")
+    named = dict(zip("abcdefgh", PROBS, strict=False))
+    with refused(InputError, "`member_names` must be the names that the members have, 'a', "):
+        lw.Ensemble(named, member_names=[f"m{i}" for i in range(n)])

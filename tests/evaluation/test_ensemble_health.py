@@ -91,3 +91,13 @@ def test_refusals() -> None:
         lw.check_ensemble(lw.Dirichlet(np.ones((3, 2))))
     with pytest.raises(ValueError, match="floating array"):
         lw.check_ensemble(np.ones((3, 2)))
+
+
+def test_members_are_called_by_their_names() -> None:
+    probs, _ = members()
+    probs[3] = probs[1]
+    names = ["net", "tree", "forest", "copy", "last"]
+    check = lw.check_ensemble(lw.Ensemble(dict(zip(names, probs, strict=True))))
+    assert check.findings[0].sentence == "Members 'tree' and 'copy' are identical"
+    assert check.findings[0].members == (1, 3)
+    assert check.to_frame()["members"].tolist() == ["tree, copy"]

@@ -13,7 +13,7 @@ from member_cases import found, members, votes
 
 def some_members(n: int = 400) -> Members:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, n))
-    return Members(probs, (0, 1, 2, 3), ("a", "b", "c"), None, exclusive=True)
+    return Members(probs, (0, 1, 2, 3), tuple("0123"), ("a", "b", "c"), None, exclusive=True)
 
 
 def test_findings_name_the_members_of_the_ensemble() -> None:

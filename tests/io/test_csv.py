@@ -121,3 +121,26 @@ def test_sums_that_rounding_does_not_explain_are_refused(tmp_path) -> None:
     np.testing.assert_allclose(
         lw.load_predictions(tmp_path / "p.csv").distribution().probs.sum(-1), 1
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id|cat|dog\na|0.5|0.5\nb|0.2|0.8\n",
+        "id cat dog\na 0.5 0.5\nb 0.2 0.8\n",
+        "id   cat  dog\na    0.5  0.5\nb    0.2  0.8\n",  # aligned
+        "sep=;\nid;cat;dog\na;0,5;0,5\nb;0,2;0,8\n",
+        "\ufeffSEP=|\r\nid|cat|dog\r\na|0.5|0.5\r\nb|0.2|0.8\r\n",
+    ],
+)
+def test_separators(text: str, tmp_path) -> None:
+    (tmp_path / "p.csv").write_text(text, encoding="utf-8", newline="")
+    p = lw.load_predictions(tmp_path / "p.csv")
+    assert p.class_names == ("cat", "dog")
+    assert list(p.ids) == ["a", "b"]
+    np.testing.assert_allclose(p.probs, [[[0.5, 0.5], [0.2, 0.8]]])
+
+
+def test_blanks_in_names_do_not_separate(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("case id,big cat,dog\na,0.5,0.5\nb,0.2,0.8\n")
+    assert lw.load_predictions(tmp_path / "p.csv").class_names == ("big cat", "dog")

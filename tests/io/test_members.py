@@ -222,3 +222,36 @@ def test_a_member_with_fewer_ids_than_rows_is_refused_when_it_is_reordered(tmp_p
     np.savez(tmp_path / "m1.npz", probs=np.tile(PROBS[1], (2, 1)), ids=IDS[::-1])
     with pytest.raises(ValueError, match=r"m1\.npz: `ids` must name each of the 12 cases"):
         lw.load_predictions(tmp_path)
+
+
+def test_members_are_called_like_their_files(tmp_path) -> None:
+    for i, folder in enumerate(("a", "b")):
+        (tmp_path / folder).mkdir()
+        np.save(tmp_path / folder / "preds.npy", PROBS[i])
+        np.save(tmp_path / folder / f"net{i}.npy", PROBS[i])
+    nets = [tmp_path / "a" / "net0.npy", tmp_path / "b" / "net1.npy"]
+    assert lw.load_predictions(nets).distribution().member_names == ("net0", "net1")
+    equal = [tmp_path / "a" / "preds.npy", tmp_path / "b" / "preds.npy"]
+    assert lw.load_predictions(equal).member_names == ("a/preds", "b/preds")
+    twice = lw.load_predictions([nets[0], nets[0]])
+    assert twice.member_names == ("1: net0", "2: net0")
+
+
+def long_table(model: str, prompts: Sequence[str]) -> str:
+    rows = ["id,model,prompt,cat,dog"]
+    for k, prompt in enumerate(prompts):
+        for i in range(3):
+            rows.append(f"x{i},{model},{prompt},0.{k + i + 1},0.{9 - k - i}")
+    return "\n".join(rows)
+
+
+def test_factors_of_several_files_are_kept(tmp_path) -> None:
+    (tmp_path / "one.csv").write_text(long_table("m1", ["short", "long"]))
+    (tmp_path / "two.csv").write_text(long_table("m2", ["short", "long"]))
+    p = lw.load_predictions(tmp_path)
+    assert p.member_names == ("m1 / short", "m1 / long", "m2 / short", "m2 / long")
+    assert p.factors == {"model": ("m1", "m1", "m2", "m2"), "prompt": ("short", "long") * 2}
+    (tmp_path / "two.csv").write_text(long_table("m1", ["short", "long"]))  # the file tells them
+    p = lw.load_predictions(tmp_path)
+    assert p.factors == {"file": ("one", "one", "two", "two"), "prompt": ("short", "long") * 2}
+    assert p.member_names[0] == "one / m1 / short"

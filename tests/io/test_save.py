@@ -37,7 +37,15 @@ def test_wrong_paths(tmp_path):
         save_predictions(tmp_path / "p.npz", Predictions(probs=PROBS), y_true=np.zeros(7, int))
 
 
-def test_factors_are_not_written_and_it_is_said(tmp_path) -> None:
-    p = Predictions(probs=PROBS, factors={"model": [str(k) for k in range(len(PROBS))]})
-    with pytest.warns(UserWarning, match="holds no `factors`"):
-        save_predictions(tmp_path / "p.npz", p)
+def test_names_and_factors_of_the_members_come_back(tmp_path) -> None:
+    names = [f"net {i}" for i in range(len(PROBS))]
+    factors = {"model": tuple(f"m{i % 2}" for i in range(len(PROBS)))}
+    path = save_predictions(tmp_path / "p.npz", probs=PROBS, member_names=names, factors=factors)
+    p = load_predictions(path)
+    assert p.member_names == tuple(names)
+    assert p.factors == factors
+    q = p.distribution()
+    assert (q.member_names, q.factors) == (tuple(names), factors)
+    again = load_predictions(save_predictions(tmp_path / "again.npz", p))
+    assert (again.member_names, again.factors) == (tuple(names), factors)
+    assert Predictions(q=q).member_names == tuple(names)

@@ -176,3 +176,14 @@ def test_a_folder_that_is_no_store(tmp_path: Path, zarr: Any) -> None:
     (tmp_path / "p.zarr").mkdir()
     with pytest.raises((ValueError, OSError), match=r"p\.zarr"):
         load_predictions(tmp_path / "p.zarr")
+
+
+def test_names_of_the_members_are_arrays_or_an_attribute(zarr: Any, tmp_path: Path) -> None:
+    path = write(zarr, tmp_path / "p.zarr")
+    group = zarr.open_group(str(path), mode="a")
+    group.attrs["member_names"] = ["a", "b", "c"]
+    prompts = group.create_array("factor.prompt", shape=(3,), dtype=str)
+    prompts[:] = np.array(["short", "long", "long"])
+    p = load_predictions(path)
+    assert p.member_names == ("a", "b", "c")
+    assert p.factors == {"prompt": ("short", "long", "long")}

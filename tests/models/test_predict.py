@@ -202,3 +202,63 @@ def test_each_model_of_two_classes_is_asked_for_logits_or_probabilities():
         match="model 1 gives one output between 0 and 1, as after a sigmoid, model 0 gives logits",
     ):
         lw.from_models([first, nn.Sequential(second, nn.Sigmoid())], X)
+
+
+def test_dictionaries_and_lists_of_modules_name_the_members(nets):
+    expected = softmax_by_hand(nets, X)
+    names = [f"net {i}" for i in range(len(nets))]
+    named = dict(zip(names, nets, strict=True))
+    for models in (named, nn.ModuleDict(named)):
+        q = lw.from_models(models, X)
+        assert q.member_names == tuple(names)
+        np.testing.assert_allclose(q.probs, expected, atol=1e-6)
+    q = lw.from_models(nn.ModuleList(nets), X)
+    assert q.member_names is None
+    np.testing.assert_allclose(q.probs, expected, atol=1e-6)
+
+
+def test_estimators_name_the_members():
+    models = {"logistic": LogisticRegression().fit(X, Y), "bayes": GaussianNB().fit(X, Y)}
+    q = lw.from_models(models, X)
+    assert q.member_names == ("logistic", "bayes")
+    np.testing.assert_allclose(q.probs[1], models["bayes"].predict_proba(X))
+    voting = VotingClassifier(list(models.items()), voting="soft").fit(X, Y)
+    assert lw.from_models(voting, X).member_names == ("logistic", "bayes")
+
+
+def test_dropout_of_named_modules():
+    module = nn.Sequential(nn.Linear(X.shape[1], 8), nn.Dropout(0.5), nn.Linear(8, 3))
+    q = lw.from_models({"a": module, "b": module}, X, n_samples=2)
+    assert q.member_names == ("a / 0", "a / 1", "b / 0", "b / 1")
+
+
+class TakesTheBatch(nn.Module):
+    """A model whose only parameter is the batch."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, batch):
+        return self.inner(batch["image"] + batch["shift"])
+
+
+def test_batches_that_are_dictionaries(nets):
+    """By name, as the only input under another name, and whole."""
+    expected = softmax_by_hand(nets, X)
+    images, labels = torch.from_numpy(X), torch.from_numpy(CODES)
+    loader = [{"image": images[i : i + 20], "label": labels[i : i + 20]} for i in (0, 20, 40)]
+
+    def batches():
+        yield from loader
+
+    q, y = lw.from_models(nets, batches(), return_labels=True)
+    np.testing.assert_allclose(q.probs, expected, atol=1e-6)
+    np.testing.assert_array_equal(y, CODES)
+    for batch in loader:
+        batch["shift"] = torch.zeros(1)
+    whole = [TakesTheBatch(model) for model in nets]
+    np.testing.assert_allclose(lw.from_models(whole, batches()).probs, expected, atol=1e-6)
+    functions = [lambda image, model=model: softmax_by_hand([model], image)[0] for model in nets]
+    q = lw.from_models(functions, ({"x": batch["image"].numpy()} for batch in loader))
+    np.testing.assert_allclose(q.probs, expected, atol=1e-6)

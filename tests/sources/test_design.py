@@ -56,7 +56,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="only one level"):
         sources({"a": [0, 0, 0, 0]})
     with pytest.raises(ValueError, match="same member weights for all instances"):
-        sources(levels(2, 2), weights=np.ones((4, 3)))
+        sources(levels(2, 2), weights=1 + np.arange(12).reshape(4, 3))
     with pytest.raises(
         ValueError,
         match="log or squared loss, where interactions cannot be negative; got ZeroOneLoss",

@@ -136,3 +136,48 @@ def test_other_array_libraries(optional) -> None:
     ours = lw.decompose(lw.Ensemble(probs, factors=levels(2, 2))).sources(rng=0)
     theirs = lw.decompose(lw.Ensemble(torch.from_numpy(probs), factors=levels(2, 2))).sources(rng=0)
     np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+def test_levels_add_up_to_the_main_effect_of_their_factor() -> None:
+    rng = np.random.default_rng(3)
+    q = lw.Ensemble.from_logits(
+        crossed(rng, (4, 3), {(0,): 0.5, (1,): 0.3, (0, 1): 0.2}), factors=levels(4, 3)
+    )
+    s = lw.decompose(q, "squared").sources(rng=0)
+    cells = q.probs.reshape(4, 3, *q.probs.shape[1:])
+    mean = q.mean()
+    for factor, axis in (("f0", 1), ("f1", 0)):
+        by_level = cells.mean(axis=axis)  # every cell weighs the same
+        expected = ((by_level - mean) ** 2).mean(axis=1) / len(by_level)
+        np.testing.assert_allclose(s.level_values[factor], expected, rtol=1e-12)
+        main = s.means[s.names.index(factor)]
+        np.testing.assert_allclose(s.level_values[factor].sum(axis=0), main, rtol=1e-12)
+    u = lw.decompose(q).normalized().sources(rng=0)
+    np.testing.assert_allclose(u.level_values["f0"].sum(axis=0), u.means[0], rtol=1e-12)
+
+
+def test_the_level_that_is_off_is_named() -> None:
+    rng = np.random.default_rng(4)
+    z = 2 * rng.normal(size=(60, 3)) + 0.05 * rng.normal(size=(4, 3, 60, 3))
+    z[2] += rng.normal(size=(60, 3))
+    factors = {"prompt": np.repeat(list("abcd"), 3), "model": np.tile(["x", "y", "z"], 4)}
+    q = lw.Ensemble.from_logits(z.reshape(12, 60, 3), factors=factors)
+    s = lw.decompose(q).sources(rng=0)
+    shares = s.level_shares("prompt")
+    assert next(iter(shares)) == "c"
+    assert shares["c"] == pytest.approx(3 / 4, abs=0.05)
+    assert "Of prompt, 'c' differs most from the others (7" in s.sentence
+    with pytest.raises(KeyError, match="no factor 'seed'; there are prompt, model"):
+        s.level_shares("seed")
+
+
+def test_weights_of_each_instance_that_are_all_the_same() -> None:
+    rng = np.random.default_rng(5)
+    z = crossed(rng, (3, 2), {(0,): 0.5})
+    by_member = np.repeat([0.2, 0.3, 0.5], 2)
+    by_instance = np.repeat(by_member[:, None], z.shape[1], axis=1)
+    found = []
+    for weights in (by_member, by_instance):
+        q = lw.Ensemble.from_logits(z, weights=weights, factors=levels(3, 2))
+        found.append(lw.decompose(q).sources(rng=0).means)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)

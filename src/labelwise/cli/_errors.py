@@ -25,6 +25,7 @@ OPTION_FIXES: Mapping[str, str] = {
     ),
     "file_multilabel": "If labels may occur together, use --multilabel",
     "groups": "Save the group of each case in the prediction file, as `groups`",
+    "label_names": "Name the labels, such as --class-names yes,no",
     "logits": "If these are logits, use --logits",
     "logits_or_labels": (
         "Class labels must be one-hot encoded first; if these are logits, use --logits"

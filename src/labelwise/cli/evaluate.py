@@ -13,6 +13,7 @@ from .._tables import counted
 from ._input import Given, loss_option, predictions_argument, read_predictions
 from ._output import echo, echo_json, echo_table, interval_of, json_option
 from ._paths import InputPath, PredictionPath
+from ._sources import compare_members, show_members
 from ._votes import compare_votes, find_votes, show_votes
 
 if TYPE_CHECKING:
@@ -37,18 +38,29 @@ MAX_CLASSES = 50  # rows of the table of classes
         "[default: `votes` of the predictions, if there are any]"
     ),
 )
+@click.option(
+    "--sources",
+    is_flag=True,
+    help="What the models, prompts and so on of the members contribute, and which are off.",
+)
 @loss_option(default="log")
 @json_option()
 def command(
-    predictions: Given, ood: Path | None, votes_file: Path | None, loss: LossName, as_json: bool
+    predictions: Given,
+    ood: Path | None,
+    votes_file: Path | None,
+    sources: bool,
+    loss: LossName,
+    as_json: bool,
 ) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood,
-    out-of-distribution detection; with --votes, what people say about the same cases.
+    out-of-distribution detection; with --votes, what people say about the same cases; with
+    --sources, where the members' disagreement comes from.
 
     The interval of an AUROC is DeLong's; if both files have `groups`, instances of the same group
     may depend on each other. Votes are counts (N, K), or the class that each annotator chose (N,
     A), or for labels that may occur together 0 or 1 of each annotator (A, N, K); -1 is none. With
-    votes, `y_true` is not needed.
+    votes or --sources, `y_true` is not needed.
 
     Arrays in .npy, .zarr and uncompressed .npz files are read in blocks, unless there are votes. Of
     more than 50 classes the table has the 50 with most disagreement; --json has all.
@@ -59,6 +71,7 @@ def command(
       labelwise evaluate preds.npz --ood other.npz --json
       labelwise evaluate model1.csv model2.csv --labels truth.csv
       labelwise evaluate preds.npz --votes votes.npy
+      labelwise evaluate results/*/samples_*.jsonl --sources
     """
     loaded = read_predictions(predictions, quiet=as_json)
     _check_instances(loaded, predictions.name)
@@ -71,12 +84,14 @@ def command(
                 predictions.other(ood), loaded, predictions.name, quiet=as_json
             )
             result |= detection_numbers(loaded, other, loss)
-    elif ood is not None or not votes:
+    elif ood is not None or not (votes or sources):
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
     if votes:
         result["votes"] = compare_votes(loaded.distribution(), loaded.groups, **votes)
+    if sources:
+        result["sources"] = compare_members(loaded, loss)
     if as_json:
         echo_json(result)
         return
@@ -86,6 +101,8 @@ def command(
         show_detection(result, ood)
     if votes:
         show_votes(result["votes"])
+    if sources:
+        show_members(result["sources"])
 
 
 def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:

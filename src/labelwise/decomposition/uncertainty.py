@@ -207,7 +207,8 @@ class Uncertainty(Result, Generic[ArrayT]):
             n_permutations=n_permutations,
             rng=rng,
         )
-        return replace(found, values=found.values / self.unit)
+        by_level = {name: values / self.unit for name, values in found.level_values.items()}
+        return replace(found, values=found.values / self.unit, level_values=by_level)
 
     def normalized(self) -> Uncertainty[ArrayT]:
         """Divide by the largest possible label-wise value, max G."""

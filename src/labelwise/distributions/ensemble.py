@@ -31,7 +31,7 @@ from .._validation.labels import check_names
 from .._validation.probabilities import check_logits, check_probabilities
 from ..events import Events, Family, as_events, event_sums, share_of_whole
 from ..losses import Loss
-from ..sources import Factors, as_factors
+from ..sources import Factors, as_factors, as_member_names
 from .base import (
     ArrayOf,
     ArrayT,
@@ -55,6 +55,7 @@ class Members(Distribution[ArrayT]):
     weights: Any
     class_names: tuple[str, ...] | None
     factors: Factors | None
+    member_names: tuple[str, ...] | None = None
     ids: Any = None
     finite: ClassVar[bool] = True
 
@@ -67,6 +68,7 @@ class Members(Distribution[ArrayT]):
         class_axis: int = -1,
         class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
+        member_names: Sequence[str] | None = None,
     ) -> None:
         ids = None
         if type(cast(Any, probs)) is not np.ndarray:  # which has no names
@@ -75,6 +77,7 @@ class Members(Distribution[ArrayT]):
             )
             probs, member_axis, class_axis, class_names, ids, _ = given
             weights = given.weights(weights)
+            member_names = given.names_of_members(member_names)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         check_probabilities(stored, "probs", sum_to_one=self.exclusive)
@@ -84,8 +87,15 @@ class Members(Distribution[ArrayT]):
             class_names = check_names(class_names, stored.shape[-1])
         if factors is not None:
             factors = as_factors(factors, int(stored.shape[0]))
+        if member_names is not None or factors is not None:
+            member_names = as_member_names(member_names, int(stored.shape[0]), factors)
         vars(self).update(
-            stored=stored, weights=weights, class_names=class_names, factors=factors, ids=ids
+            stored=stored,
+            weights=weights,
+            class_names=class_names,
+            factors=factors,
+            member_names=member_names,
+            ids=ids,
         )
 
     @classmethod
@@ -98,6 +108,7 @@ class Members(Distribution[ArrayT]):
         class_axis: int = -1,
         class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
+        member_names: Sequence[str] | None = None,
     ) -> Self:
         """An ensemble from network outputs before the softmax, or before the sigmoid of labels that
         may occur together; same options as the class.
@@ -122,6 +133,7 @@ class Members(Distribution[ArrayT]):
             member_axis=0,
             class_names=given.class_names,
             factors=factors,
+            member_names=given.names_of_members(member_names),
         )
         return with_values(q, ids=given.ids)
 
@@ -219,6 +231,9 @@ class Ensemble(Members[ArrayT]):
     factors : mapping, optional
         What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the
         level of each member, for `Uncertainty.sources`.
+    member_names : sequence of str, optional
+        What the members are called in tables and sentences. Defaults to the keys of a mapping, the
+        coordinate of xarray, or the levels of ``factors``.
 
     Notes
     -----
@@ -237,10 +252,10 @@ class Ensemble(Members[ArrayT]):
     >>> import pandas as pd
     >>> first = pd.DataFrame({"healthy": [0.9, 0.4], "ill": [0.1, 0.6]}, index=["p1", "p2"])
     >>> second = pd.DataFrame({"ill": [0.8, 0.3], "healthy": [0.2, 0.7]}, index=["p2", "p1"])
-    >>> q = Ensemble([first, second])
-    >>> q.mean().round(2), q.class_names
+    >>> q = Ensemble({"net": first, "forest": second})
+    >>> q.mean().round(2), q.class_names, q.member_names
     (array([[0.8, 0.2],
-           [0.3, 0.7]]), ('healthy', 'ill'))
+           [0.3, 0.7]]), ('healthy', 'ill'), ('net', 'forest'))
     """
 
     @staticmethod

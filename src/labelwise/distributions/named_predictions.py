@@ -45,6 +45,16 @@ class Input(NamedTuple):
             return weights
         return values_by_class(weights, self.member_names, "weights")
 
+    def names_of_members(self, member_names: Sequence[str] | None) -> Sequence[str] | None:
+        """What the members are called: by the caller or here, but not differently."""
+        own = self.member_names
+        if own is not None and member_names is not None and tuple(member_names) != own:
+            raise InputError(
+                f"`member_names` must be the names that the members have, {listed(own)}, or be "
+                f"left out; got {listed(tuple(member_names))}"
+            )
+        return own or member_names
+
 
 def read_names(
     given: Any,
@@ -80,6 +90,10 @@ def read_names(
         frame = read_frame(given, name)
     if members and member_axis is None:
         member_axis = _axis_by_dimension(frame.dims, MEMBER_DIMS)
+        if member_axis is not None:
+            labels = frame.labels[member_axis]
+            if labels is not None and not is_positions(labels):
+                member_names = tuple(map(str, labels))
     class_axis = _class_axis(frame.dims, class_axis)
     n_axes = frame.values.ndim
     if not -n_axes <= class_axis < n_axes:  # refused where axes are checked

@@ -54,6 +54,8 @@ class EnsembleCheck(Check):
     fewer than 2 members are usable.
     """
     class_names: tuple[str, ...]
+    member_names: tuple[str, ...] | None = None
+    """What the members are called, if they have names."""
 
     @property
     def ok(self) -> bool:
@@ -61,7 +63,10 @@ class EnsembleCheck(Check):
         return not self.findings
 
     def _columns(self) -> dict[str, Any]:
-        members = [", ".join(map(str, finding.members)) for finding in self.findings]
+        names = self.member_names or tuple(map(str, range(self.n_members)))
+        members = []
+        for finding in self.findings:
+            members.append(", ".join([names[i] for i in finding.members]))
         return {
             "fault": [finding.fault for finding in self.findings],
             "members": members,
@@ -133,7 +138,8 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     effective = None
     if len(usable) > 1 and usable.n_instances:
         effective = _effective_number_of_members(usable.probs)
-    return EnsembleCheck(len(members), tuple(findings), effective, members.class_names)
+    names = getattr(q, "member_names", None)
+    return EnsembleCheck(len(members), tuple(findings), effective, members.class_names, names)
 
 
 def _compare_members(members: Members) -> list[Finding]:
@@ -187,8 +193,10 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     if y_true is not None:
         truth = outcomes_by_class(y_true, class_names, tuple(batch))[chosen].astype(float)
     numbers = tuple(range(m))
+    called = getattr(q, "member_names", None)
+    member_names = tuple(map(str, numbers)) if called is None else tuple(map(quoted, called))
     probs = probs[:, chosen].astype(float)
-    return Members(probs, numbers, class_names, truth, exclusive), findings
+    return Members(probs, numbers, member_names, class_names, truth, exclusive), findings
 
 
 def _evenly_spaced_instances(n: int, m: int, k: int) -> np.ndarray:

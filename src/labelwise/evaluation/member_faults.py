@@ -57,6 +57,8 @@ class Members:
     """(M, N, K)."""
     numbers: tuple[int, ...]
     """The position of each member in the ensemble."""
+    names: tuple[str, ...]
+    """What each member is called: by name in quotes, or by its position."""
     class_names: tuple[str, ...]
     truth: np.ndarray | None
     """(N, K): 1 for the true labels."""
@@ -73,18 +75,24 @@ class Members:
     def without(self, numbers: Set[int]) -> Members:
         """The other members."""
         kept = [i for i, number in enumerate(self.numbers) if number not in numbers]
-        return replace(self, probs=self.probs[kept], numbers=tuple(self.numbers[i] for i in kept))
+        return replace(
+            self,
+            probs=self.probs[kept],
+            numbers=tuple(self.numbers[i] for i in kept),
+            names=tuple(self.names[i] for i in kept),
+        )
 
     def finding(self, fault: str, which: Sequence[int], what: str) -> Finding:
         """``Members 0 and 2 are identical``; ``which`` are positions among these members."""
         numbers = tuple(self.numbers[i] for i in which)
         start = "Members" if len(numbers) > 1 else "Member"
-        return Finding(fault, numbers, f"{start} {enumerated([str(i) for i in numbers])} {what}")
+        names = enumerated([self.names[i] for i in which])
+        return Finding(fault, numbers, f"{start} {names} {what}")
 
     def others(self, i: int) -> str:
         """What member ``i`` is compared with, in words."""
         if len(self) == 2:
-            return f"member {self.numbers[1 - i]}"
+            return f"member {self.names[1 - i]}"
         return "the other members"
 
     def mean_of_others(self, i: int) -> np.ndarray:

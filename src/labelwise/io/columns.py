@@ -78,13 +78,7 @@ def _find_classes(
     if class_names is not None and set(class_names) <= set(numbers):
         chosen = [name for name in numbers if name in class_names]
         return table.kind, [numbers[name] for name in chosen], tuple(chosen)
-    classes = []
-    for name in numbers.values():
-        if word_of(name) in CERTAIN or is_called_measurement(name):
-            continue
-        # whole numbers tell labels from a class called "target"
-        if not (may_be_no_class(name, whole=True) and table.is_whole(name)):
-            classes.append(name)
+    classes = class_columns(table)
     if not classes:
         raise ValueError(
             f"{table.file} must have a column of numbers for each class; it has "
@@ -96,6 +90,18 @@ def _find_classes(
             return kind, classes, tuple(match[1] for match in marked if match)
     _check_sums(table, classes, list(numbers.values()))
     return table.kind, *order_classes(classes)
+
+
+def class_columns(table: Table) -> list[str]:
+    """The columns of numbers that are not called like something else."""
+    classes = []
+    for name in table.names:
+        if name not in table.numeric or word_of(name) in CERTAIN or is_called_measurement(name):
+            continue
+        # whole numbers tell labels from a class called "target"
+        if not (may_be_no_class(name, whole=True) and table.is_whole(name)):
+            classes.append(name)
+    return classes
 
 
 def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> None:

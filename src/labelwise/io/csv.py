@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from math import isnan, nan
@@ -17,6 +18,7 @@ import numpy as np
 from .._column_words import may_be_no_class
 from .table import Table
 
+_EXCEL = re.compile("sep=(.)", re.IGNORECASE)  # the first line of a file for Excel
 _ROWS_AT_ONCE = 4096
 _TEXT_AT_ONCE = 1 << 16  # characters that are written at once
 _MAX_TEXT_BYTES = 1 << 28  # of a column: every text takes the room of the longest
@@ -26,14 +28,22 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def read_csv(path: Path) -> Table:
-    """A table with commas, semicolons or tabs between its cells, with or without a byte order
-    mark.
+    """A table with commas, semicolons, tabs, bars or blanks between its cells, with or without a
+    byte order mark and the line ``sep=;`` of Excel.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         first_line = file.readline()
-        delimiter = max("\t;,", key=first_line.count)
+        told = _EXCEL.fullmatch(first_line.strip("\r\n"))
+        if told is not None:
+            first_line = file.readline()
+        delimiter = told[1] if told is not None else _delimiter_of(first_line)
         # strict: a quote that is never closed must not swallow the rows after it
-        reader = csv.reader(chain([first_line], file), delimiter=delimiter, strict=True)
+        reader = csv.reader(
+            chain([first_line], file),
+            delimiter=delimiter,
+            strict=True,
+            skipinitialspace=delimiter == " ",  # columns that are aligned by blanks
+        )
         rows = (row for row in reader if any(map(str.strip, row)))
         names = next(rows, None)
         if names is None:
@@ -42,6 +52,14 @@ def read_csv(path: Path) -> Table:
         first = list(islice(checked, _ROWS_AT_ONCE))
         _check_header(path.name, names, first)
         return table_of_texts(path.name, names, chain(first, checked))
+
+
+def _delimiter_of(header: str) -> str:
+    """What is between the names of columns most often; blanks only if there is nothing else."""
+    delimiter = max("\t;,|", key=header.count)
+    if delimiter not in header and " " in header.strip():
+        return " "
+    return delimiter
 
 
 def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -80,8 +98,11 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
                 )
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
+    def read_texts() -> dict[str, list[str]]:
+        return {name: column.texts for name, column in columns.items() if column.texts is not None}
+
     numeric = {name for name in names if columns[name].n_numbers >= max(columns[name].n_texts, 1)}
-    return Table(file, n, tuple(names), numeric, read_column, read_numbers)
+    return Table(file, n, tuple(names), numeric, read_column, read_numbers, texts=read_texts)
 
 
 class _TextColumn:

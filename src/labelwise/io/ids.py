@@ -6,7 +6,8 @@ one of unique text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -100,16 +101,23 @@ def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str 
 
 def key_columns(table: Table, columns: Columns, ids: np.ndarray) -> Sequence[str] | None:
     """The columns that tell members apart, so that no id is repeated within a member: those called
-    so, or also their prompt or seed if each combination then has every id. ``None``: none do.
+    so, or also their prompt, seed or fold if each combination then has every id. ``None``: none do.
     """
     n_cases = len(np.unique(ids))
-    for keys in (columns.members, [*columns.members, *columns.further]):
+    for further in _subsets(columns.further):
+        keys = [*columns.members, *further]
         members = number_members(table, keys)
         complete = table.rows == (members.max(initial=-1) + 1) * n_cases
         unique = len(np.unique(_number_pairs(members, ids))) == table.rows
-        if unique and (complete or keys == columns.members):
+        if unique and (complete or not further):
             return keys
     return None
+
+
+def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """All subsets, the small ones first."""
+    for size in range(len(names) + 1):
+        yield from combinations(names, size)
 
 
 def number_members(table: Table, keys: Sequence[str]) -> np.ndarray:

@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from ..language_models import Outputs, are_outputs
 from .csv import table_of_texts
 from .predictions import KINDS
 from .table import Table
 
 
-def read_jsonl(path: Path) -> Table:
+def read_jsonl(path: Path) -> Table | Outputs:
     """The lines of a file as the rows of a table.
 
     A line has a number for each class, or ``probs`` (or ``logits`` and so on) as a list of K
     numbers, or as M lists of K for M members. It may have `id`, `y_true` or `label`, `group` and
-    `model`.
+    `model`. Or it is an output of a language model.
     """
     rows = list(_json_objects(path))
+    if are_outputs(rows):
+        return Outputs(path, rows)
     for kind in KINDS:
         if rows and kind in rows[0]:
             listed = _stack_lists(path, kind, [row.pop(kind, None) for row in rows])

@@ -19,24 +19,26 @@ import numpy as np
 from .._arrays import ClassNames
 from .._errors import did_you_mean
 from .._validation.labels import check_names, integer_names
+from ..language_models import Outputs, answer_columns, read_outputs
 from .arrange import arrange_axes, as_two_classes
 from .arrow import read_arrow
 from .class_names import match_class_names, say_positions
+from .columns import class_columns
 from .csv import read_csv
 from .files import check_regular, find_files, format_of, reading, similar_file
 from .jsonl import read_jsonl
 from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
-from .members import combine_files
+from .members import combine_files, varying_factors
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
-from .predictions import KEYS, KINDS, Fields, Predictions
+from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
 from .table import Table
 from .tables import read_tables
 from .units import divide_out_rounding, normalize_probabilities
 from .zarr import read_zarr
 
-READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
+READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {
     ".npz": NpzArrays,
     ".npy": lambda path: {"probs": read_npy(path)},
     ".zarr": read_zarr,
@@ -49,7 +51,8 @@ READERS: dict[str, Callable[[Path], Table | Mapping[str, Any]]] = {
     ".jsonl": read_jsonl,
 }
 FORMATS = tuple(READERS)
-_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names")
+_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names", "member_names")
+_NAMES = ("class_names", "member_names")
 _ELSEWHERE = ("votes", "annotators")
 """Keys that other functions read from the same file."""
 
@@ -128,14 +131,20 @@ def load_predictions(
     if len(files) > 1:
         named = named.parent
     with reading(named):
-        if is_table:  # what the columns mean is decided for all files together
+        # what columns and labels mean is decided for all files together
+        if is_table and all(_has_answers(part, given) for part in parts):
+            parts = list(map(_rows_of_answers, files, parts))
+        if isinstance(parts[0], Outputs):
+            parts = [read_outputs(parts, given, notes)]
+        elif is_table:
             parts = read_tables(parts, given, notes)
         for part in parts:
             if logits and "probs" in part:
                 part["logits"] = part.pop("probs")
         found = parts[0]
-        if len(files) > 1:
+        if len(parts) > 1:
             found = combine_files(files, parts, notes)
+        found["factors"] = varying_factors(found.get("factors", {})) or None
         kind = next(filter(found.__contains__, KINDS))
         if given is not None and "class_names" not in found:
             found["class_names"] = given
@@ -143,7 +152,7 @@ def load_predictions(
         if labels is not None:
             found["y_true"] = _matched_labels(labels, found, files[0].name, notes)
         found.pop("reordered", None)
-        members_first = is_table or len(files) > 1 or bool(multilabel)
+        members_first = is_table or len(files) > 1 or bool(multilabel) or "member_names" in found
         found = arrange_axes(found, kind, member_axis, class_axis, members_first=members_first)
         if given is not None:
             match_class_names(found, kind, given, named.name, notes)
@@ -173,36 +182,58 @@ def readable_files(path: str | os.PathLike[str]) -> list[Path]:
     return [file for file in path.iterdir() if format_of(file) in FORMATS]
 
 
-def _open_prediction_file(file: Path) -> Table | Fields:
+def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
     """A table, or the fields of predictions in a file of arrays; large ones stay there."""
     with reading(file):
         check_regular(file)
         if file.stat().st_size == 0:
             raise ValueError(f"{file.name} is empty (0 bytes)")
         content = READERS[format_of(file)](file)
-        if isinstance(content, Table):
+        if isinstance(content, Table | Outputs):
             return content
-        fields = {}
+        fields: Fields = {}
+        factors = {}
         for name, key in _choose_arrays(file.name, list(content)).items():
-            fields[key] = array = content[name]
-            if isinstance(array, OnDisk) and key in _READ_WHOLE:
-                fields[key] = array[:]
-        if "class_names" in fields:
-            names = np.atleast_1d(fields["class_names"])
-            if names.ndim != 1 or names.dtype.kind not in "US":
-                raise TypeError(
-                    f"`class_names` must be text; got {names.dtype} of shape {names.shape}"
-                )
-            fields["class_names"] = tuple(names.astype(str).tolist())
+            array = content[name]
+            if isinstance(array, OnDisk) and (key in _READ_WHOLE or key.startswith(FACTOR)):
+                array = array[:]
+            if key.startswith(FACTOR):
+                factors[key.removeprefix(FACTOR)] = _names_of_array(array, key)
+            elif key in _NAMES:
+                fields[key] = _names_of_array(array, key)
+            else:
+                fields[key] = array
+        if factors:
+            fields["factors"] = factors
         return fields
+
+
+def _has_answers(table: Table, class_names: Sequence[str] | None) -> bool:
+    """Whether a table has no numbers of classes, but answers."""
+    if table.texts is None or table.listed is not None or class_columns(table):
+        return False
+    return bool(answer_columns(table.texts(), class_names))
+
+
+def _rows_of_answers(file: Path, table: Table) -> Outputs:
+    columns = table.texts() if table.texts is not None else {}
+    rows = zip(*columns.values(), strict=True)
+    return Outputs(file, [dict(zip(columns, row, strict=True)) for row in rows])
+
+
+def _names_of_array(array: Any, key: str) -> tuple[str, ...]:
+    names = np.atleast_1d(array)
+    if names.ndim != 1 or names.dtype.kind not in "US":
+        raise TypeError(f"`{key}` must be text; got {names.dtype} of shape {names.shape}")
+    return tuple(names.astype(str).tolist())
 
 
 def _choose_arrays(file: str, names: list[str]) -> dict[str, str]:
     """Which of the arrays in a file are read, and as what; warns of what is not, and of the only
     array there if it has no known name.
     """
-    chosen = {name: name for name in names if name in KEYS}
-    unknown = [name for name in names if name not in (*KEYS, *_ELSEWHERE)]
+    chosen = {name: name for name in names if name in KEYS or name.startswith(FACTOR)}
+    unknown = [name for name in names if name not in chosen and name not in _ELSEWHERE]
     if not set(KINDS) & set(chosen):
         if len(unknown) != 1:
             raise ValueError(
@@ -231,6 +262,8 @@ def _matched_labels(labels: Any, found: Fields, first: str, notes: list[str]) ->
         content = READERS[format_of(path)](path)
         if isinstance(content, Table):
             return match_labels(labels_of_table(content, found), found, path.name, first, notes)
+        if isinstance(content, Outputs):
+            raise ValueError(f"{path.name} holds outputs of a language model, not labels")
         key = "y_true"
         if format_of(path) == ".npy":
             key = "probs"  # the only array

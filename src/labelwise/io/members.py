@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,27 +20,73 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     """The fields of one ensemble from those of its files; says how cases and classes were
     matched.
     """
-    nameless: list[str] = []
-    members: list[str] = []
+    nameless = []
     for file, part in zip(files, parts, strict=True):
         if "class_names" not in part:
             nameless.append(file.name)
-        shape = part[kind_of(part)].shape
-        if len(shape) == 2 or shape[0] == 1:
-            members.append(file.stem)
-        else:
-            for name in part.get("member_names", range(shape[0])):
-                members.append(f"{file.stem} / {name}")
-        part.pop("factors", None)  # what distinguishes members of one file says nothing of all
+    members, factors = _names_and_factors(files, parts)
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
     whole = combine_members([file.name for file in files], parts)
-    whole["member_names"] = tuple(members)
+    whole["member_names"] = members
+    whole.pop("factors", None)
+    if factors:
+        whole["factors"] = factors
     if "ids" not in whole:
         notes.append("rows matched by number: the files have no ids")
     elif not any(note.startswith("rows matched") for note in notes):
         notes.append("rows matched by `ids`")
     return whole
+
+
+def _names_and_factors(
+    files: Sequence[Path], parts: list[Fields]
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """What the members of all files are called, and what distinguishes them: the factors that
+    every file has, and the file where these do not tell all members apart.
+    """
+    stems = _distinct_stems(files)
+    names: list[str] = []
+    of_file: list[str] = []
+    shared = set.intersection(*(set(part.get("factors", ())) for part in parts))
+    # in the order of the first file
+    factors: dict[str, list[str]] = {
+        key: [] for key in parts[0].get("factors", ()) if key in shared
+    }
+    for stem, part in zip(stems, parts, strict=True):
+        shape = part[kind_of(part)].shape
+        n_members = 1
+        if len(shape) == 2 or shape[0] == 1:
+            names.append(stem)
+        else:
+            n_members = shape[0]
+            for name in part.get("member_names", range(n_members)):
+                names.append(f"{stem} / {name}")
+        of_file.extend([stem] * n_members)
+        for key, levels in factors.items():
+            levels.extend(part["factors"][key])
+    if not shared:
+        return tuple(names), {}
+    joined = list(map(" / ".join, zip(*factors.values(), strict=True)))
+    if repeated(joined) is None:
+        names = joined
+    else:
+        factors = {"file": of_file, **factors}
+    return tuple(names), {key: tuple(levels) for key, levels in factors.items()}
+
+
+def varying_factors(factors: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The factors that have several levels."""
+    return {key: tuple(levels) for key, levels in factors.items() if len(set(levels)) > 1}
+
+
+def _distinct_stems(files: Sequence[Path]) -> list[str]:
+    """File names without their endings, and with their folders as far as they are needed."""
+    for depth in range(1, max(len(file.parts) for file in files) + 1):
+        stems = ["/".join(file.with_suffix("").parts[-depth:]) for file in files]
+        if repeated(stems) is None:
+            return stems
+    return [f"{i + 1}: {file.stem}" for i, file in enumerate(files)]  # a file that is named twice
 
 
 def combine_members(names: Sequence[str], parts: list[Fields]) -> Fields:

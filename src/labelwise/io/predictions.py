@@ -25,8 +25,9 @@ from .on_disk import OnDisk
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
-KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images")
-"""What a prediction file may hold."""
+KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images", "member_names")
+"""What a prediction file may hold, besides factors of the members such as ``factor.prompt``."""
+FACTOR = "factor."
 Fields = dict[str, Any]
 """What was found in a file: predictions under one of `KINDS`, and other fields of `Predictions`."""
 _PER_INSTANCE = ("y_true", "ids", "groups", "images")
@@ -93,7 +94,7 @@ class Predictions:
     factors: Mapping[str, Sequence[str]] | None = None
     """What distinguishes the members, such as the prompt and the model of each."""
     member_names: tuple[str, ...] | None = None
-    """What the members are called in the file, or their files."""
+    """What the members are called: by the file, its columns, or the names of their files."""
     notes: tuple[str, ...] = ()
     """What was assumed when they were read, such as that rows were matched by number."""
     path: Path | None = field(default=None, repr=False)
@@ -168,6 +169,8 @@ class Predictions:
                 "lw.MultiLabelEnsemble instead"
             )
         object.__setattr__(self, "class_names", q.class_names)
+        for key in ("member_names", "factors"):
+            object.__setattr__(self, key, getattr(q, key, None))
 
     def _check_labels(self, y: Array) -> None:
         if self.multilabel:
@@ -332,7 +335,7 @@ class Predictions:
                 return Dirichlet(values, class_names=names)
             return DirichletMixture(values, self.weights, class_names=names)
         options: dict[str, Any] = {"weights": self.weights, "factors": self.factors}
-        options |= {"member_axis": 0, "class_names": names}
+        options |= {"member_axis": 0, "class_names": names, "member_names": self.member_names}
         of_members: type[Ensemble] | type[MultiLabelEnsemble] = Ensemble
         if self.multilabel:
             of_members = MultiLabelEnsemble

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from .._arrays import to_numpy
 from .._validation.labels import plain_labels
 from .atomic import replacing
 from .overwriting import refuse_overwriting_source
-from .predictions import KEYS, Predictions
+from .predictions import FACTOR, KEYS, Predictions
 
 
 def save_predictions(
@@ -31,7 +30,7 @@ def save_predictions(
         What to write; or give its fields by name. The file that they were read from is refused as
         the output.
     **arrays
-        ``probs``, ``alpha``, ``y_true``, ``class_names`` and so on.
+        ``probs``, ``alpha``, ``y_true``, ``class_names``, ``factors`` and so on.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def save_predictions(
     kind = check_format(path)
     if predictions is None:
         for key, x in arrays.items():
-            if x is not None and key != "class_names":
+            if x is not None and key not in ("class_names", "member_names", "factors"):
                 arrays[key] = to_numpy(x)
         predictions = Predictions(**arrays)
     elif arrays:
@@ -66,11 +65,8 @@ def save_predictions(
             "a prediction file holds numbers; save the arrays of the distribution by name, such as "
             "probs=q.probs"
         )
-    if predictions.factors is not None:
-        warnings.warn(
-            "a prediction file holds no `factors`; those of the members are not written",
-            stacklevel=2,
-        )
+    for name, levels in (predictions.factors or {}).items():
+        present[FACTOR + name] = np.asarray(levels, str)
     if kind == ".npy" and set(present) != {"probs"}:
         raise ValueError(
             f"a .npy file holds `probs` alone; got {', '.join(present)}. Save to .npz instead"

@@ -26,6 +26,8 @@ class Table:
     numbers: Callable[[Sequence[str]], Any]
     """Columns of numbers as (N, K), perhaps not yet read; refuses missing values."""
     kind: str = "probs"
+    texts: Callable[[], dict[str, list[str]]] | None = None
+    """All columns of text, in formats without types; a missing value is empty."""
     listed: Any = None
     """Predictions that the file holds as lists, (N, K) or (M, N, K)."""
     class_names: tuple[str, ...] | None = None

@@ -16,11 +16,12 @@ from .._column_words import CERTAIN, INDEX, ROLES, word_of
 from .._errors import InputError, listed
 from .columns import Columns, find_columns
 from .ids import find_ids, key_columns, number_members
-from .members import check_unique_ids, combine_members
+from .members import check_unique_ids, combine_members, varying_factors
 from .predictions import Fields
 from .table import Table, labels_of_texts
 
-_KNOWN = {*CERTAIN, *INDEX}.union(*ROLES.values())  # a second column of a known role is not noted
+# a second column of these roles is not noted
+_KNOWN = {*CERTAIN, *INDEX, *ROLES["y_true"], *ROLES["groups"], *ROLES["member"]}
 
 
 def read_tables(
@@ -96,8 +97,8 @@ def _members_of_long_table(
     stacked["member_names"] = tuple(labels)
     if class_names is not None:
         stacked["class_names"] = class_names
-    varying = {key: levels for key, levels in factors.items() if len(set(levels)) > 1}
+    stacked["factors"] = factors
+    varying = varying_factors(factors)
     if len(varying) > 1:
         notes.append(f"members are the {len(parts)} combinations of {' and '.join(varying)}")
-        stacked["factors"] = varying
     return stacked

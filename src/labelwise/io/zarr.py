@@ -13,15 +13,16 @@ from .on_disk import Key, OnDisk
 
 
 def read_zarr(path: Path) -> dict[str, Any]:
-    """The arrays of a group by name, not yet read; `class_names` may be an attribute."""
+    """The arrays of a group by name, not yet read; names may be attributes."""
     zarr = imported("zarr", ".zarr stores need zarr", "dask")
     try:
         group = zarr.open_group(path, mode="r")
     except FileNotFoundError as error:
         raise ValueError(f"{path.name} is not a zarr group") from error
     arrays: dict[str, Any] = {}
-    if "class_names" in group.attrs:
-        arrays["class_names"] = np.asarray(group.attrs["class_names"])
+    for key in ("class_names", "member_names"):
+        if key in group.attrs:
+            arrays[key] = np.asarray(group.attrs[key])
     for name, array in group.arrays():
         arrays[name] = _zarr_array_on_disk(path, array, zarr.config)
     return arrays

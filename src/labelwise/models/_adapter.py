@@ -33,6 +33,8 @@ class Adapter:
     weights: Any = None
     multilabel: bool = False
     """Whether the models say that labels may occur together."""
+    member_names: Sequence[str] | None = None
+    """What the members are called, where an ensemble of the library names them."""
 
 
 def each_model(

@@ -4,7 +4,8 @@ a loader, with labels if it has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,26 @@ class Batch:
                 f"these models take one input; the loader gives {len(self.args)} and the labels"
             )
         return self.args[0]
+
+    def fitted_to(self, function: Callable[..., Any]) -> Batch:
+        """The batch as ``function`` takes it: inputs by name if it has these parameters; else, for
+        one parameter, the only input or the whole mapping.
+        """
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except ValueError:  # not written in Python
+            return self
+        names = {x.name for x in parameters}
+        any_name = any(x.kind is x.VAR_KEYWORD for x in parameters)
+        required = [
+            x for x in parameters if x.default is x.empty and x.kind is not x.VAR_POSITIONAL
+        ]
+        if any_name or names & self.kwargs.keys() or not self.kwargs or len(required) != 1:
+            return self
+        only: Any = self.kwargs
+        if len(self.kwargs) == 1:
+            (only,) = self.kwargs.values()
+        return Batch((only,), {}, self.labels)
 
     def __len__(self) -> int:
         first = next(iter(self.kwargs.values())) if self.kwargs else self.args[0]

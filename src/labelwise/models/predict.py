@@ -64,8 +64,11 @@ def from_models(
 
     Parameters
     ----------
-    models : model or sequence of models
-        - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is
+    models : model, or sequence or mapping of models
+        The keys of a mapping are the names of the members.
+
+        - torch modules, a ``ModuleList`` or ``ModuleDict`` of them, also Hugging Face models
+          (``.logits`` is read); one module with dropout is
           asked ``n_samples`` times with dropout switched on (MC dropout; each instance has its own
           masks, and batch normalization stays as it is). They are asked where they are, on their
           device; modes, gradients and random state are restored.
@@ -80,8 +83,8 @@ def from_models(
         One model alone is one member: its epistemic uncertainty is 0.
     X : array, table, mapping of arrays, or loader
         Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken
-        out, the rest is passed by name), or inputs alone; it is read once, all models see each
-        batch.
+        out, the rest is passed by name, or as it is to a model with one parameter of another
+        name), or inputs alone; it is read once, all models see each batch.
     activation : {"softmax", "sigmoid", "none"}, optional
         What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to
         1 (a warning says so), and to what the values say elsewhere: rows that sum to 1 are
@@ -128,7 +131,9 @@ def from_models(
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
+    models, member_names = _models_and_names(models)
     adapter = _adapter_of(models, n_samples, extra_modules, as_seed(rng))
+    member_names = member_names or adapter.member_names
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)
@@ -154,9 +159,15 @@ def from_models(
     names, order = class_order(adapter.class_names, class_names)
     if order is not None and len(order) == scores.shape[-1]:
         scores = scores[..., order]
+    if member_names is not None and len(member_names) < scores.shape[0]:  # dropout of each
+        n_each = scores.shape[0] // len(member_names)
+        member_names = [f"{name} / {i}" for name in member_names for i in range(n_each)]
     options: dict[str, Any] = {
-        "member_axis": 0, "weights": adapter.weights, "class_names": names,
-    }  # fmt: skip
+        "member_axis": 0,
+        "weights": adapter.weights,
+        "class_names": names,
+        "member_names": member_names,
+    }
     q: Ensemble | MultiLabelEnsemble
     if activation == "sigmoid":
         q = MultiLabelEnsemble.from_logits(scores, **options)
@@ -175,17 +186,29 @@ def from_models(
     return q, labels
 
 
-def _adapter_of(
-    models: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
-) -> Adapter:
-    """The library of the models; nothing is imported that is not already in use."""
-    if isinstance(models, Mapping):  # the result of cross_validate
+def _models_and_names(models: Any) -> tuple[Any, Sequence[str] | None]:
+    """A model or a list of models, and the names of the members if there are any."""
+    if is_instance_of(models, "torch.nn", "ModuleDict"):
+        models = dict(models.items())
+    if is_instance_of(models, "torch.nn", "ModuleList"):
+        return list(models), None
+    if not isinstance(models, Mapping):
+        return models, None
+    if "fit_time" in models:  # the result of cross_validate
         if "estimator" not in models:
             raise TypeError(
                 "`models` must be models or the result of cross_validate(..., "
                 f"return_estimator=True); got {sorted(models)}"
             )
-        models = models["estimator"]
+        folds = models["estimator"]
+        return folds, [f"fold {i}" for i in range(len(folds))]
+    return list(models.values()), list(map(str, models))
+
+
+def _adapter_of(
+    models: Any, n_samples: int | None, extra_modules: Sequence[type], seed: int
+) -> Adapter:
+    """The library of the models; nothing is imported that is not already in use."""
     single = not isinstance(models, list | tuple | np.ndarray)
     several = [models] if single else list(models)
     if not several:
@@ -212,8 +235,12 @@ def _adapter_of(
 
         return sklearn_adapter(several, single=single)
     if all(callable(model) and not isinstance(model, type) for model in several):
-        predict = each_model(several, lambda model, batch: model(*batch.args, **batch.kwargs))
-        return Adapter(predict, "unknown", batch_size=1024)
+
+        def predict(model: Any, batch: Batch) -> Any:
+            fitted = batch.fitted_to(model)
+            return model(*fitted.args, **fitted.kwargs)
+
+        return Adapter(each_model(several, predict), "unknown", batch_size=1024)
     raise TypeError(
         "`models` must be torch modules, classifiers with predict_proba, Keras models, "
         "ONNX Runtime sessions or functions, all of one kind; got "

@@ -43,6 +43,7 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
             "probabilities",
             tuple(map(str, inner.classes_)),
             weights=_weights_of_voters(inner),
+            member_names=_names_of_voters(inner),
         )
     known = []
     for model in models:
@@ -142,6 +143,12 @@ def _weights_of_voters(model: Any) -> list[float] | None:
         return None
     voters = zip(model.weights, model.estimators, strict=True)
     return [weight for weight, (_, member) in voters if member != "drop"]
+
+
+def _names_of_voters(model: Any) -> list[str] | None:
+    if not isinstance(model, VotingClassifier):
+        return None
+    return [name for name, member in model.estimators if member != "drop"]
 
 
 def _without_predict_proba(model: Any) -> str:

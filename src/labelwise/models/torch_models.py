@@ -74,6 +74,7 @@ def torch_adapter(
 
 def _scores_of_module(model: nn.Module, batch: Batch) -> torch.Tensor:
     weight = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
+    batch = batch.fitted_to(model.forward)
     args = [_input_for_module(part, weight) for part in batch.args]
     kwargs = {key: _input_for_module(part, weight) for key, part in batch.kwargs.items()}
     output = model(*args, **kwargs)
@@ -106,6 +107,8 @@ def _input_for_module(part: Any, weight: torch.Tensor) -> Any:
                 "text and categories first"
             )
         part = torch.tensor(array)
+    if isinstance(part, Mapping):
+        return {key: _input_for_module(value, weight) for key, value in part.items()}
     if not isinstance(part, torch.Tensor):
         return part
     if part.is_floating_point():

@@ -4,8 +4,8 @@ explains.
 
 from __future__ import annotations
 
-from .design import Factors, as_factors
+from .design import Factors, as_factors, as_member_names
 from .find import find_sources
 from .result import Sources
 
-__all__ = ["Factors", "Sources", "as_factors", "find_sources"]
+__all__ = ["Factors", "Sources", "as_factors", "as_member_names", "find_sources"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ def find_sources(
     n_permutations = check_positive(n_permutations, "n_permutations")
     rng = as_rng(rng)
     law, design, reweighted = _design_of(law, factors)
+    contributions = _contributions_of_sources(law, design, loss, replicated=design.replicated)
     if reweighted:
         warnings.warn(
             "The weight of a cell is not the product of its levels' weights, so each cell weighs "
@@ -50,7 +51,7 @@ def find_sources(
     if n_factors > 1:
         names.append(INTERACTION)
     cell_sizes = design.cell_sizes
-    replicated = bool(cell_sizes.max() > 1)
+    replicated = design.replicated
     if replicated:
         names.append(REPLICATES)
 
@@ -71,8 +72,10 @@ def find_sources(
     p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
     return Sources(
         names=tuple(names),
-        values=_contributions_of_sources(law, design, loss, replicated),
+        values=contributions.values,
         class_names=class_names,
+        levels=dict(zip(factors, design.levels, strict=True)),
+        level_values=dict(zip(factors, contributions.levels, strict=True)),
         variance=variance,
         p_values=p_values,
         label_p_values=label_p_values,
@@ -84,12 +87,20 @@ def find_sources(
 
 def _design_of(law: Any, factors: Factors) -> tuple[Any, Design, bool]:
     """The law of the members that have weight, their design, and whether they were reweighted."""
-    if law.weights is not None and law.weights.ndim > 1:
-        raise ValueError("`sources` needs the same member weights for all instances, shape (M,)")
     if law.t.size == 0:
         raise ValueError("`sources` needs at least one instance")
     m = law.t.shape[0]
     weights = np.full(m, 1 / m) if law.weights is None else law.weights
+    if weights.ndim > 1:
+        weights = weights.reshape(m, -1)
+        if np.any(weights != weights[:, :1]):
+            raise ValueError(
+                "`sources` needs the same member weights for all instances, shape (M,). Where "
+                "members have no answer for some instances, leave these out: "
+                "q[(q.weights > 0).all(axis=0)]"
+            )
+        weights = weights[:, 0]
+        law = replace(law, weights=weights)
     design, reweighted = make_design(factors, weights)
     if reweighted:
         law = replace(law, weights=design.weights)
@@ -101,7 +112,18 @@ def _design_of(law: Any, factors: Factors) -> tuple[Any, Design, bool]:
     return law, design, reweighted
 
 
-def _contributions_of_sources(law: Any, design: Design, loss: Loss, replicated: bool) -> np.ndarray:
+class Contributions(NamedTuple):
+    """What the sources, and within a factor its levels, contribute."""
+
+    values: np.ndarray
+    """(S, ..., K)."""
+    levels: list[np.ndarray]
+    """(L, K) for each factor: means over the instances, which add up to its main effect."""
+
+
+def _contributions_of_sources(
+    law: Any, design: Design, loss: Loss, *, replicated: bool
+) -> Contributions:
     r"""Main effects :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
     D(\bar\theta_A \Vert \bar\theta)`, and the rest.
 
@@ -112,19 +134,24 @@ def _contributions_of_sources(law: Any, design: Design, loss: Loss, replicated: 
     mt, mc = law.mean
 
     def between(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """E D(group mean ‖ mean), and the groups' means: of the event, its complement and the
-        deviation.
+        """What each group adds to E D(group mean ‖ mean), and the groups' means: of the event, its
+        complement and the deviation.
         """
         total, average = design.averages(groups)
         t, c, d = (np.tensordot(average, x, 1) for x in (law.t, law.c, law.deviation))
-        return np.tensordot(total, loss.divergence(t, mt, c, mc, d), 1), t, c, d
+        divergence = loss.divergence(t, mt, c, mc, d)
+        return total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence, t, c, d
 
-    found = [between(codes)[0] for codes in design.codes]
+    found, levels = [], []
+    for codes in design.codes:
+        by_level = between(codes)[0]
+        found.append(by_level.sum(axis=0))
+        levels.append(by_level.reshape(len(by_level), -1, by_level.shape[-1]).mean(axis=1))
     own = design.cells
     cells, t, c, d = between(own)
     if len(found) > 1:
-        found.append(np.maximum(cells - sum(found), 0))
+        found.append(np.maximum(cells.sum(axis=0) - sum(found), 0))
     if replicated:
         inside = loss.divergence(law.t, t[own], law.c, c[own], law.deviation - d[own])
         found.append(np.tensordot(design.weights, inside, 1))
-    return np.stack(found)
+    return Contributions(np.stack(found), levels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, fram
 from .components import shares_of_sources
 
 LEVEL = 0.05
+OFF = 0.5  # the share of a main effect from which one of several levels is named
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +29,12 @@ class Sources(Shown):
     `reweighted`: to that of the ensemble in which each cell weighs the same).
     """
     class_names: tuple[str, ...]
+    levels: Mapping[str, tuple[str, ...]]
+    """The levels of each factor, such as the prompts."""
+    level_values: Mapping[str, np.ndarray]
+    """(L, K): what each level contributes to the main effect of its factor, averaged over the
+    instances: its weight times the divergence of its mean from that of all members.
+    """
     variance: np.ndarray
     """(S, K): variance components of the probabilities, averaged over the instances and corrected
     for noise; values below 0 are noise. NaN where the design cannot separate them.
@@ -99,6 +106,16 @@ class Sources(Shown):
             library,
         )
 
+    def level_shares(self, factor: str) -> dict[str, float]:
+        """The share of each level in the main effect of its factor, all labels together, largest
+        first; for squared loss, a level that alone is off has (L − 1) / L of it.
+        """
+        if factor not in self.levels:
+            raise KeyError(f"no factor {factor!r}; there are {', '.join(self.levels)}")
+        shares = shares_of_sources(self.level_values[factor].sum(axis=1)).tolist()
+        by_level = dict(zip(self.levels[factor], shares, strict=True))
+        return dict(sorted(by_level.items(), key=lambda pair: -pair[1]))
+
     def _summary(self) -> Summary:
         whole = self.means.sum(axis=1)
         shares, corrected = shares_of_sources(whole), self.estimates
@@ -150,6 +167,14 @@ class Sources(Shown):
 
     def _sentences(self) -> Iterator[str]:
         yield from self._sentences_on_tests()
+        for factor, levels in self.levels.items():
+            level, share = next(iter(self.level_shares(factor).items()))
+            # halfway between equal shares and a level that alone is off
+            if len(levels) > 2 and share >= OFF:
+                yield (
+                    f"Of {factor}, {level!r} differs most from the others ({percent(share, 0)} of "
+                    "its main effect)."
+                )
         fewest, most = self.cell_sizes
         by_cells = len(self.factors) > 1  # the members of one factor are permuted themselves
         if by_cells and fewest < most:

@@ -1,0 +1,85 @@
+"""Outputs of the APIs of OpenAI and vLLM: chat completions, completions and responses, as they are
+or as the lines of a batch.
+
+The layouts are those of openai 3.51.0 (``types/chat``, ``types/completion_choice.py``,
+``types/responses``) and of ``entrypoints/openai/run_batch.py`` in vLLM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import exp
+from typing import Any
+
+from .._column_words import columns_called
+from .answers import Answer, Token
+from .members import Outputs
+
+UNLISTED = -9999.0  # stands for the log-probability of a token that is not among the likeliest
+
+
+def has_completion(row: dict[str, Any]) -> bool:
+    """Whether a line holds what a model answered, or the error of a batch."""
+    return bool(_completion_in(row)) or {"custom_id", "response"} <= row.keys()
+
+
+def answer_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> Answer:
+    """The answer of a line; its case is `custom_id`, an id that was added to it, or its number."""
+    completion = _completion_in(row)
+    model = completion.get("model")
+    if model is None:  # a request that failed
+        models = (_completion_in(other).get("model") for other in file.rows)
+        model = next(filter(None, models), "")
+    factors = {"model": str(model)}
+    for role in ("member", "further"):
+        for name in columns_called(list(row), role):
+            factors[name] = str(row[name])
+    factors["file"] = file.path.stem
+    case = row.get("custom_id")
+    if case is None and completion is not row:
+        case = row.get("id")
+    if case is None:
+        case = number
+    label = next((row[name] for name in columns_called(list(row), "y_true")), None)
+    choice = _first_choice(completion)
+    text = (choice.get("message") or choice).get("content") or choice.get("text") or ""
+    return Answer(factors, str(case), text, label, list(_tokens(choice.get("logprobs"))))
+
+
+def _completion_in(row: dict[str, Any]) -> dict[str, Any]:
+    """What the model returned: the line, its `response`, or the `body` of that in a batch."""
+    response = row.get("response")
+    if not isinstance(response, dict):
+        response = {}
+    for candidate in (row, response, response.get("body") or {}):
+        if isinstance(candidate.get("choices", candidate.get("output")), list):
+            return candidate
+    return {}
+
+
+def _first_choice(completion: dict[str, Any]) -> dict[str, Any]:
+    """The first choice, or the first text of a response."""
+    for choice in completion.get("choices", ()):
+        return dict(choice)
+    for message in completion.get("output", ()):
+        for content in message.get("content") or ():
+            return dict(content)
+    return {}
+
+
+def _tokens(logprobs: Any) -> Iterator[Token]:
+    """The tokens with the likeliest ones at their places."""
+    if isinstance(logprobs, dict) and "top_logprobs" in logprobs:  # completions
+        for text, values in zip(logprobs["tokens"], logprobs["top_logprobs"] or (), strict=False):
+            if values:
+                yield Token(text, {token: exp(value) for token, value in values.items()})
+        return
+    if isinstance(logprobs, dict):  # chat completions; responses have the list itself
+        logprobs = logprobs.get("content")
+    for place in logprobs or ():
+        likeliest = {}
+        for entry in place.get("top_logprobs") or ():
+            if entry["logprob"] > UNLISTED:
+                likeliest[entry["token"]] = exp(entry["logprob"])
+        if likeliest:
+            yield Token(place["token"], likeliest)

@@ -1,0 +1,138 @@
+"""Samples of lm-evaluation-harness, ``samples_TASK_DATE.jsonl`` in the folder of a model, as
+version 0.4.13 writes them with ``--log_samples``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import softmax
+from .._errors import InputError
+from .answers import Answer
+from .members import Member, Outputs
+
+_DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.\-:]+$")
+Row = dict[str, Any]
+
+
+def is_sample(row: Row) -> bool:
+    """Whether a line is a sample of the harness."""
+    return {"doc_id", "arguments", "filtered_resps", "target"} <= row.keys()
+
+
+def answer_of_sample(file: Outputs, row: Row) -> Answer:
+    """A generated answer; answers through several filters are of several members."""
+    factors = _model_and_task(file)
+    if "filter" in row:
+        factors["filter"] = row["filter"]
+    return Answer(factors, str(row["doc_id"]), row["filtered_resps"][0], row["target"])
+
+
+def members_of_options(
+    files: Sequence[Outputs], notes: list[str]
+) -> tuple[list[Member], list[str] | None]:
+    """A member for each file, and the class names: the options, if all questions have the same
+    ones; else the classes are positions.
+    """
+    every = [row for file in files for row in file.rows]
+    _compare_documents(every, notes)
+    names = _common_options(every)
+    if names is None:
+        notes.append("questions have different options: classes are their positions")
+    notes.append("probabilities: softmax of the options' log-likelihoods, as for `acc`")
+    n_options = max(len(_options(row)) for row in every)
+    members = []
+    for file in files:
+        member = Member(_model_and_task(file))
+        targets = _true_options(file.rows)
+        if targets is None:
+            notes.append(f"{file.path.name}: `target` is not one of the options and is not read")
+        for i, row in enumerate(file.rows):
+            order = list(range(len(_options(row))))
+            if names is not None:
+                order = [_options(row).index(name) for name in names]
+            scores = np.full(n_options, -np.inf)  # an option that this question does not have
+            scores[: len(order)] = _log_likelihoods(row)[order]
+            label: Any = None
+            if targets is not None:
+                label = order.index(targets[i])
+                if names is not None:
+                    label = names[label]
+            member.add(str(row["doc_id"]), softmax(scores), label)
+        members.append(member)
+    return members, names
+
+
+def _model_and_task(file: Outputs) -> dict[str, str]:
+    task = _DATE.sub("", file.path.stem.removeprefix("samples_"))
+    return {"model": file.path.absolute().parent.name, "task": task, "file": file.path.stem}
+
+
+def _compare_documents(rows: Sequence[Row], notes: list[str]) -> None:
+    """Say so if a number is another document in another file."""
+    hashes: dict[Any, Any] = {}
+    for row in rows:
+        if hashes.setdefault(row["doc_id"], row.get("doc_hash")) != row.get("doc_hash"):
+            notes.append(
+                f"files may be of different documents: `doc_hash` of doc_id {row['doc_id']} differs"
+            )
+            return
+
+
+def _options(row: Row) -> list[str]:
+    """The continuations that were scored."""
+    requests = row["arguments"]
+    if isinstance(requests, dict):  # since 0.4.3
+        requests = [list(request.values()) for request in requests.values()]
+    # for `acc_mutual_info` every option is scored a second time, without the question
+    asked = [request for request in requests if request[0] != ""] or requests
+    return [str(request[1]).strip() for request in asked]
+
+
+def _log_likelihoods(row: Row) -> np.ndarray:
+    n_options = len(_options(row))
+    responses = row["filtered_resps"]
+    if n_options < 2 or len(responses) < n_options:
+        raise InputError(
+            f"doc_id {row['doc_id']} must have log-likelihoods of at least two options; it has "
+            f"{len(responses)} for {n_options}"
+        )
+    return np.array([float(response[0]) for response in responses[:n_options]])
+
+
+def _common_options(rows: Sequence[Row]) -> list[str] | None:
+    """The options, if all questions have the same ones, in any order."""
+    names = _options(rows[0])
+    if len(set(names)) < len(names):  # such as the same end of two sentences
+        return None
+    for row in rows:
+        if sorted(_options(row)) != sorted(names):
+            return None
+    return names
+
+
+def _true_options(rows: Sequence[Row]) -> list[int] | None:
+    """The positions of the true options: `target` is a position or a text, whichever agrees with
+    the accuracy that the harness found.
+    """
+    for is_position in (True, False):
+        targets = []
+        for row in rows:
+            options = _options(row)
+            if is_position:
+                options = list(map(str, range(len(options))))
+            target = str(row["target"]).strip()
+            if target not in options:
+                break
+            position = options.index(target)
+            right = position == np.argmax(_log_likelihoods(row))
+            if row.get("acc", right) != right:
+                break
+            targets.append(position)
+        if len(targets) == len(rows):
+            return targets
+    return None

@@ -1,0 +1,57 @@
+"""Tables of answers: a row for each answer, or a column of answers for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .._column_words import columns_called, is_called_id, is_called_measurement, word_of
+from .._errors import InputError
+from .answers import Answer, are_few, label_key
+from .members import Outputs
+
+
+def answer_columns(
+    columns: Mapping[str, Sequence[str]], class_names: Sequence[str] | None
+) -> list[str]:
+    """The columns of answers: one that is called so, or several that repeat few texts, each of a
+    model; none if there are no answers.
+    """
+    names = list(columns)
+    called = columns_called(names, "answer")[:1]
+    if called:
+        return called
+    known = set()
+    for role in ("y_true", "groups", "member", "further"):
+        known |= {*columns_called(names, role)}
+    found = []
+    for name in names:
+        if name in known or is_called_id(name) or is_called_measurement(name):
+            continue
+        texts = [label_key(text) for text in columns[name] if text]
+        if not texts or not are_few(set(texts), texts):
+            continue
+        if class_names is None or set(texts) & set(map(label_key, class_names)):
+            found.append(name)
+    return found if len(found) > 1 else []
+
+
+def answers_of_table(file: Outputs, class_names: Sequence[str] | None) -> list[Answer]:
+    """All answers of a table; an empty cell is a missing one."""
+    names = list(file.rows[0])
+    columns = {name: [row[name] for row in file.rows] for name in names}
+    asked = answer_columns(columns, class_names)
+    ids = sorted(filter(is_called_id, names), key=lambda name: word_of(name) != "id")
+    if not ids:
+        raise InputError(f"{file.path.name} must have a column `id` to match the answers by")
+    labels = columns_called(names, "y_true")
+    keys = [*columns_called(names, "member"), *columns_called(names, "further")]
+    answers = []
+    for row in file.rows:
+        label = row[labels[0]] if labels else None
+        for name in asked:
+            factors = {key: row[key] for key in keys}
+            if len(asked) > 1:
+                factors["model"] = name
+            factors["file"] = file.path.stem
+            answers.append(Answer(factors, row[ids[0]], row[name], label))
+    return answers
