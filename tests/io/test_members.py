@@ -254,4 +254,4 @@ def test_factors_of_several_files_are_kept(tmp_path) -> None:
     (tmp_path / "two.csv").write_text(long_table("m1", ["short", "long"]))  # the file tells them
     p = lw.load_predictions(tmp_path)
     assert p.factors == {"file": ("one", "one", "two", "two"), "prompt": ("short", "long") * 2}
-    assert p.member_names[0] == "one / m1 / short"
+    assert p.member_names[0] == "one / short"

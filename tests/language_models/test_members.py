@@ -51,7 +51,7 @@ def test_names_and_factors() -> None:
     }
     assert named({"model": "x", "file": "f"}, {"model": "x", "file": "g"}) == {
         "member_names": ("f", "g"),
-        "factors": None,
+        "factors": {},
     }
 
 

@@ -20,6 +20,7 @@ from .._arrays import ClassNames
 from .._errors import did_you_mean
 from .._validation.labels import check_names, integer_names
 from ..language_models import Outputs, answer_columns, read_outputs
+from ..sources import varying_factors
 from .arrange import arrange_axes, as_two_classes
 from .arrow import read_arrow
 from .class_names import match_class_names, say_positions
@@ -28,7 +29,7 @@ from .csv import read_csv
 from .files import check_regular, find_files, format_of, reading, similar_file
 from .jsonl import read_jsonl
 from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
-from .members import combine_files, varying_factors
+from .members import combine_files
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
 from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
@@ -144,7 +145,7 @@ def load_predictions(
         found = parts[0]
         if len(parts) > 1:
             found = combine_files(files, parts, notes)
-        found["factors"] = varying_factors(found.get("factors", {})) or None
+        found["factors"] = varying_factors(found.get("factors")) or None
         kind = next(filter(found.__contains__, KINDS))
         if given is not None and "class_names" not in found:
             found["class_names"] = given

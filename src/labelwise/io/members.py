@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from .._errors import InputError
 from .._frames import repeated
+from ..sources import name_members
 from .class_names import reorder_classes
 from .on_disk import stack_members
 from .predictions import Fields, kind_of
@@ -24,14 +25,11 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     for file, part in zip(files, parts, strict=True):
         if "class_names" not in part:
             nameless.append(file.name)
-    members, factors = _names_and_factors(files, parts)
+    names, factors = name_members(_known_about_members(files, parts))
     if 0 < len(nameless) < len(parts):
         notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
     whole = combine_members([file.name for file in files], parts)
-    whole["member_names"] = members
-    whole.pop("factors", None)
-    if factors:
-        whole["factors"] = factors
+    whole["member_names"], whole["factors"] = names, factors
     if "ids" not in whole:
         notes.append("rows matched by number: the files have no ids")
     elif not any(note.startswith("rows matched") for note in notes):
@@ -39,45 +37,21 @@ def combine_files(files: Sequence[Path], parts: list[Fields], notes: list[str]) 
     return whole
 
 
-def _names_and_factors(
-    files: Sequence[Path], parts: list[Fields]
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """What the members of all files are called, and what distinguishes them: the factors that
-    every file has, and the file where these do not tell all members apart.
-    """
-    stems = _distinct_stems(files)
-    names: list[str] = []
-    of_file: list[str] = []
-    shared = set.intersection(*(set(part.get("factors", ())) for part in parts))
-    # in the order of the first file
-    factors: dict[str, list[str]] = {
-        key: [] for key in parts[0].get("factors", ()) if key in shared
-    }
-    for stem, part in zip(stems, parts, strict=True):
+def _known_about_members(files: Sequence[Path], parts: list[Fields]) -> list[dict[str, str]]:
+    """The levels and the file of each member."""
+    known = []
+    for stem, part in zip(_distinct_stems(files), parts, strict=True):
+        factors = part.get("factors", {})
         shape = part[kind_of(part)].shape
-        n_members = 1
-        if len(shape) == 2 or shape[0] == 1:
-            names.append(stem)
-        else:
-            n_members = shape[0]
-            for name in part.get("member_names", range(n_members)):
-                names.append(f"{stem} / {name}")
-        of_file.extend([stem] * n_members)
-        for key, levels in factors.items():
-            levels.extend(part["factors"][key])
-    if not shared:
-        return tuple(names), {}
-    joined = list(map(" / ".join, zip(*factors.values(), strict=True)))
-    if repeated(joined) is None:
-        names = joined
-    else:
-        factors = {"file": of_file, **factors}
-    return tuple(names), {key: tuple(levels) for key, levels in factors.items()}
-
-
-def varying_factors(factors: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The factors that have several levels."""
-    return {key: tuple(levels) for key, levels in factors.items() if len(set(levels)) > 1}
+        n_members = shape[0] if len(shape) == 3 else 1
+        names = part.get("member_names", range(n_members))
+        for i in range(n_members):
+            member = {key: levels[i] for key, levels in factors.items()}
+            member["file"] = stem
+            if n_members > 1 and not factors:
+                member["file"] = f"{stem} / {names[i]}"
+            known.append(member)
+    return known
 
 
 def _distinct_stems(files: Sequence[Path]) -> list[str]:

@@ -14,9 +14,10 @@ import numpy as np
 
 from .._column_words import CERTAIN, INDEX, ROLES, word_of
 from .._errors import InputError, listed
+from ..sources import varying_factors
 from .columns import Columns, find_columns
 from .ids import find_ids, key_columns, number_members
-from .members import check_unique_ids, combine_members, varying_factors
+from .members import check_unique_ids, combine_members
 from .predictions import Fields
 from .table import Table, labels_of_texts
 

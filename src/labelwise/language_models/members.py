@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError, listed
-from .._frames import repeated
+from ..sources import name_members
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,14 @@ def fields_of_members(
         )
     place = {case: i for i, case in enumerate(ids)}
     weights = np.zeros((len(members), len(ids)))
-    rows: dict[tuple[int, int], np.ndarray] = {}
+    rows = [row for row in members[0].probs.values() if row is not None]
+    n_classes = len(class_names or rows[0])
+    probs = np.full((*weights.shape, n_classes), 1 / n_classes)  # any, where there is no weight
     for m, member in enumerate(members):
         for case, row in member.probs.items():
             if row is not None:
-                rows[m, place[case]] = row
+                probs[m, place[case]] = row
                 weights[m, place[case]] = 1
-    n_classes = len(next(iter(rows.values())))
-    probs = np.full((*weights.shape, n_classes), 1 / n_classes)  # any, where there is no weight
-    for index, row in rows.items():
-        probs[index] = row
     fields: dict[str, Any] = {"probs": probs, "ids": np.array(ids)}
     if n_answers < n_asked:
         notes.append(f"{n_asked - n_answers:,} of {n_asked:,} answers are missing: no weight")
@@ -88,7 +86,8 @@ def fields_of_members(
     labels = _common_labels(members)
     if labels.keys() >= place.keys():
         fields["y_true"] = np.array([labels[case] for case in ids])
-    return fields | _names_of_members(members)
+    names, fields["factors"] = name_members([member.factors for member in members])
+    return fields | {"member_names": names}
 
 
 def _common_labels(members: Sequence[Member]) -> dict[str, str]:
@@ -102,20 +101,3 @@ def _common_labels(members: Sequence[Member]) -> dict[str, str]:
                     f"{labels[case]!r}, {member.name} has {label!r}"
                 )
     return labels
-
-
-def _names_of_members(members: Sequence[Member]) -> dict[str, Any]:
-    """What the members are called, and their factors; the file counts where these do not tell all
-    members apart, such as two prompts of one model.
-    """
-    factors: dict[str, tuple[str, ...]] = {}
-    for key in members[0].factors:
-        factors[key] = tuple(member.factors.get(key, "") for member in members)
-    files = factors.pop("file")
-    varying = {key: levels for key, levels in factors.items() if len(set(levels)) > 1}
-    names = tuple(map(" / ".join, zip(*varying.values(), strict=True)))
-    if len(names) == len(members) and repeated(names) is None:
-        return {"member_names": names, "factors": varying}
-    if repeated(files) is None:
-        return {"member_names": files}
-    return {"member_names": tuple(member.name for member in members)}

@@ -4,8 +4,17 @@ explains.
 
 from __future__ import annotations
 
-from .design import Factors, as_factors, as_member_names
+from .design import Factors, as_factors
 from .find import find_sources
+from .names import as_member_names, name_members, varying_factors
 from .result import Sources
 
-__all__ = ["Factors", "Sources", "as_factors", "as_member_names", "find_sources"]
+__all__ = [
+    "Factors",
+    "Sources",
+    "as_factors",
+    "as_member_names",
+    "find_sources",
+    "name_members",
+    "varying_factors",
+]

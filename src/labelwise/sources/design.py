@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, listed
-from .._frames import repeated
 from .._tables import counted
 
 Factors = Mapping[str, tuple[str, ...]]
@@ -44,30 +42,6 @@ def as_factors(factors: Any, n_members: int) -> Factors | None:
             )
         checked[name] = given
     return checked
-
-
-def as_member_names(
-    names: Sequence[str] | None, n_members: int, factors: Factors | None
-) -> tuple[str, ...] | None:
-    """Validate the names of ``n_members`` members; without any, they are called by the levels of
-    their ``factors``, if these tell them apart.
-    """
-    if names is None:
-        levels = zip(*(factors or {}).values(), strict=True)
-        joined = tuple(map(" / ".join, levels))
-        return joined if joined and repeated(joined) is None else None
-    if isinstance(names, str):
-        raise TypeError(f"`member_names` must be a sequence of names; got {names!r}")
-    given = tuple(map(str, names))
-    if len(given) != n_members:
-        raise InputError(
-            f"`member_names` must name each of the {n_members} members; got {len(given)} names: "
-            f"{listed(given)}"
-        )
-    twice = repeated(given)
-    if twice is not None:
-        raise InputError(f"`member_names` must be distinct; got {twice!r} twice")
-    return given
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,66 @@
+"""What the members of an ensemble are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .._errors import InputError, listed
+from .._frames import repeated
+from .design import Factors
+
+
+def as_member_names(
+    names: Sequence[str] | None, n_members: int, factors: Factors | None
+) -> tuple[str, ...] | None:
+    """Validate the names of ``n_members`` members; without any, they are called by the levels of
+    their ``factors``, if these tell them apart.
+    """
+    if names is None:
+        levels = zip(*(factors or {}).values(), strict=True)
+        joined = tuple(map(" / ".join, levels))
+        return joined if joined and repeated(joined) is None else None
+    if isinstance(names, str):
+        raise TypeError(f"`member_names` must be a sequence of names; got {names!r}")
+    given = tuple(map(str, names))
+    if len(given) != n_members:
+        raise InputError(
+            f"`member_names` must name each of the {n_members} members; got {len(given)} names: "
+            f"{listed(given)}"
+        )
+    twice = repeated(given)
+    if twice is not None:
+        raise InputError(f"`member_names` must be distinct; got {twice!r} twice")
+    return given
+
+
+def name_members(
+    members: Sequence[Mapping[str, str]],
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The names and the factors of members, from the levels that are known of each; their `file`
+    counts where the others do not tell all members apart, such as two prompts of one model.
+
+    >>> name_members([{"model": "m", "file": "short"}, {"model": "m", "file": "long"}])
+    (('short', 'long'), {})
+    """
+    known: dict[str, list[str]] = {}
+    for key in members[0]:
+        if all(key in member for member in members):
+            known[key] = [member[key] for member in members]
+    files = known.pop("file")
+    factors = varying_factors(known)
+    names = list(map(" / ".join, zip(*factors.values(), strict=True)))
+    if not factors or repeated(names) is not None:
+        if repeated(files) is None:
+            return tuple(files), {}
+        factors = varying_factors({"file": files, **known})
+        names = list(map(" / ".join, zip(*factors.values(), strict=True)))
+    return tuple(names), factors
+
+
+def varying_factors(factors: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
+    """The factors that have several levels."""
+    varying = {}
+    for key, levels in (factors or {}).items():
+        if len(set(levels)) > 1:
+            varying[key] = tuple(levels)
+    return varying
