@@ -1,5 +1,5 @@
-"""Numbers as bins of few bytes. The edges are chosen here, and all thresholds of the page are edges,
-so that its counts are exact.
+"""Numbers as bins of few bytes. The edges are chosen here, and all thresholds of the page are
+edges, so that its counts are exact.
 """
 
 from __future__ import annotations
@@ -31,46 +31,58 @@ def bin_numbers(values: np.ndarray, most: int, tail: Tail = None) -> Binned:
     """At most ``most`` bins; none of them is empty.
 
     Each value has its own bin if there are few. Else a value that many share has one, and the other
-    edges are at quantiles and on an even grid. Towards the ``tail``, where thresholds are, quantiles
-    are finer.
+    edges are at quantiles and on an even grid. Towards the ``tail``, where thresholds are,
+    quantiles are finer.
 
-    >>> bin_numbers(np.array([0.0, 0.26, 0.71, 0.26]), 4)
-    Binned(codes=array([0, 1, 2, 1]), edges=array([0.  , 0.2 , 0.7 , 0.71]), centers=array([0.  , 0.26, 0.71]))
+    >>> binned = bin_numbers(np.array([0.0, 0.26, 0.71, 0.26]), 4)
+    >>> binned.codes, binned.edges, binned.centers
+    (array([0, 1, 2, 1]), array([0.  , 0.2 , 0.7 , 0.71]), array([0.  , 0.26, 0.71]))
     """
-    known = ~np.isnan(values)
-    present = values[known].astype(float)
-    if not present.size:
-        return Binned(np.full(values.shape, -1), np.array([0.0, 1.0]), np.array([0.0]))
-    edges = choose_edges(present, most, tail)
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    starts = np.arange(len(distinct))
+    if len(distinct) > most:
+        starts = _starts_of_bins(distinct, counts, most, tail)
+    return _bins_from(values, distinct, starts)
+
+
+def bin_at(values: np.ndarray, wanted: np.ndarray) -> Binned:
+    """Bins whose edges separate the values as ``wanted`` does; none of them is empty."""
+    distinct = np.unique(values[~np.isnan(values)])
+    return _bins_from(values, distinct, np.append(0, np.searchsorted(distinct, wanted)))
+
+
+def _starts_of_bins(distinct: np.ndarray, counts: np.ndarray, most: int, tail: Tail) -> np.ndarray:
+    """Which of the distinct values begin a bin."""
+    n = counts.sum()
+    common = np.flatnonzero(counts > GRID_SHARE * n / most)
+    left = most - 2 * len(common) - 1
+    n_grid = left // GRID_SHARE
+    n_levels = left - n_grid
+    grid = np.linspace(distinct[0], distinct[-1], n_grid + 1)[1:-1]
+    levels = np.arange(1, n_levels + 1) / (n_levels + 1)
+    if tail == "high":
+        levels = 1 - levels[::-1] ** 2
+    elif tail == "low":
+        levels = levels**2
+    at_levels = np.searchsorted(np.cumsum(counts), levels * n, side="right")
+    return np.concatenate([[0], common, common + 1, np.searchsorted(distinct, grid), at_levels])
+
+
+def _bins_from(values: np.ndarray, distinct: np.ndarray, starts: np.ndarray) -> Binned:
+    """The bins that begin at some of the distinct values; their edges have few digits."""
     codes = np.full(values.shape, -1)
-    found = np.searchsorted(edges[:-1], present, side="right") - 1
-    codes[known] = found
-    centers = np.bincount(found, present) / np.bincount(found)
-    return Binned(codes, edges, significant(centers))
-
-
-def choose_edges(present: np.ndarray, most: int, tail: Tail = None) -> np.ndarray:
-    """Edges of at most ``most`` bins, as decimals with few digits."""
-    distinct, counts = np.unique(present, return_counts=True)
-    if len(distinct) <= most:
-        starts = np.arange(len(distinct))
-    else:
-        common = np.flatnonzero(counts > GRID_SHARE * len(present) / most)
-        left = most - 2 * len(common) - 1
-        grid = np.linspace(distinct[0], distinct[-1], left // GRID_SHARE + 1)[1:-1]
-        levels = np.arange(1, left - left // GRID_SHARE + 1) / (left - left // GRID_SHARE + 1)
-        if tail == "high":
-            levels = 1 - levels[::-1] ** 2
-        elif tail == "low":
-            levels = levels**2
-        ranks = np.searchsorted(np.cumsum(counts), levels * len(present), side="right")
-        parts = ([0], common, common + 1, np.searchsorted(distinct, grid), ranks)
-        starts = np.unique(np.concatenate(parts).astype(int))
-        starts = starts[starts < len(distinct)]
+    if not distinct.size:
+        return Binned(codes, np.array([0.0, 1.0]), np.array([0.0]))
+    starts = np.unique(starts[starts < len(distinct)])
     below = np.append(-np.inf, distinct[starts[1:] - 1])
-    edges = short_decimals(below, distinct[starts])
-    top = max(distinct[-1], np.nextafter(edges[-1], np.inf))
-    return np.append(edges, -short_decimals(np.array([-np.inf]), np.array([-top]))[0])
+    edges = short_decimals(below, distinct[starts].astype(float))
+    top = max(float(distinct[-1]), np.nextafter(edges[-1], np.inf))
+    edges = np.append(edges, -short_decimals(np.array([-np.inf]), np.array([-top])))
+    known = ~np.isnan(values)
+    found = np.searchsorted(edges[:-1], values[known], side="right") - 1
+    codes[known] = found
+    centers = np.bincount(found, values[known]) / np.bincount(found)
+    return Binned(codes, edges, _significant(centers))
 
 
 def short_decimals(below: np.ndarray, at_most: np.ndarray) -> np.ndarray:
@@ -89,6 +101,6 @@ def short_decimals(below: np.ndarray, at_most: np.ndarray) -> np.ndarray:
     return found + 0.0  # no negative zero
 
 
-def significant(values: np.ndarray) -> np.ndarray:
+def _significant(values: np.ndarray) -> np.ndarray:
     """Rounded to a few significant digits."""
     return np.array([float(f"{x:.{DIGITS}g}") for x in values.tolist()])

@@ -159,11 +159,13 @@ def add_columns(about: Cases, chosen: Rows) -> tuple[PageData, list[str]]:
     for name, values in found.by_label.items():
         if name == "label":
             page.add_block(name, values[rows].astype(int), smallest_type(found.n_labels))
+        elif name == "mean":
+            page.add_probabilities(name, values[rows])
         else:
-            page.add_binned_block(name, values[rows], edges=name == "mean")
+            page.add_uncertainties(name, values[rows])
     members = chosen.with_members
     embed_members(page, about.parts, rows[members.rows], found.truth)
-    page.add_block("members.rows", members.rows, "u4")
+    page.add_block("members.rows", members.rows, smallest_type(page.rows))
     page.add_block("members.weight", members.weight, "f4")
     columns = about.metadata.columns
     if not about.with_ids:
@@ -265,6 +267,6 @@ def embed_images(
         return choose_rows(number_strata(keys, most), interest, most, chosen.luck[at]).rows
 
     shown, files = thumbnails(images, source, page.rows, choose)
-    page.add_block("images.rows", at[shown], "u4")
+    page.add_block("images.rows", at[shown], smallest_type(page.rows))
     page.arrays["images"] = "\n".join(files)
     return {"count": len(files), "of": len(where), "type": "image/png"}

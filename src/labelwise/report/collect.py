@@ -1,5 +1,5 @@
-"""One pass over the predictions, block by block: what the page shows of each case, and sums over the
-classes. Nothing is K × K.
+"""One pass over the predictions, block by block: what the page shows of each case, and sums over
+the classes. Nothing is K × K.
 """
 
 from __future__ import annotations
@@ -178,16 +178,24 @@ class Collected:
             self.by_label["mean"][rows] = likely
         elif "label" in self.by_label:
             width = self.by_label["label"].shape[1]
-            total = to_numpy(u.total)
-            most = np.argpartition(-total, width - 1, axis=-1)[:, :width]
-            order = np.argsort(-np.take_along_axis(total, most, axis=-1), axis=-1, kind="stable")
-            most = np.take_along_axis(most, order, axis=-1)
+            most = largest_first(to_numpy(u.total), width)
             self.by_label["label"][rows] = most
             aleatoric = np.take_along_axis(aleatoric, most, axis=-1)
             epistemic = np.take_along_axis(epistemic, most, axis=-1)
         if self.by_label:
             self.by_label["aleatoric"][rows] = aleatoric
             self.by_label["epistemic"][rows] = epistemic
+
+
+def largest_first(values: np.ndarray, n: int) -> np.ndarray:
+    """Positions of the ``n`` largest values of each row, the largest first.
+
+    >>> largest_first(np.array([[0.2, 0.7, 0.1]]), 2)
+    array([[1, 0]])
+    """
+    found = np.argpartition(values, -n, axis=-1)[:, -n:]
+    order = np.argsort(-np.take_along_axis(values, found, axis=-1), axis=-1, kind="stable")
+    return np.take_along_axis(found, order, axis=-1)
 
 
 def collect(

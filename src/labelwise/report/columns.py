@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .bins import Tail, bin_numbers
+from .bins import Tail, bin_at, bin_numbers
 
-FINE_BINS, COARSE_BINS = 4095, 254
-FEW_ROWS, MANY_ROWS = 10_000, 200_000
-BINS_OF_FEW_ROWS = 1000  # with few cases the edges would be larger than the codes
+MIN_BINS, MAX_BINS = 254, 4095
+CASES_OF_BIN = 8  # on average: with fewer, the edges take more space than the codes
+COARSE_BINS = 126
+MANY_ROWS, BINS_OF_MANY_ROWS = 200_000, 160  # one byte each, not all of its bits used
 
 
 class PageData:
@@ -47,11 +48,11 @@ class PageData:
         **about: Any,
     ) -> None:
         """Numbers in bins; NaN is missing."""
-        most = FINE_BINS
-        if coarse or self.rows > MANY_ROWS:
+        most = min(max(self.rows // CASES_OF_BIN, MIN_BINS), MAX_BINS)
+        if coarse:
             most = COARSE_BINS
-        elif self.rows <= FEW_ROWS:
-            most = BINS_OF_FEW_ROWS
+        elif self.rows > MANY_ROWS:
+            most = BINS_OF_MANY_ROWS
         binned = bin_numbers(values, most, tail)
         about |= {"edges": binned.edges, "centers": binned.centers}
         self._add(name, title, "number", binned.codes, smallest_type(len(binned.centers)), **about)
@@ -80,13 +81,20 @@ class PageData:
         self.blocks[name] = {"dtype": dtype, "shape": list(array.shape), **about}
         self.arrays[name] = deflated(as_bytes(array, dtype))
 
-    def add_binned_block(self, name: str, values: np.ndarray, *, edges: bool = False) -> None:
-        """Numbers in 256 bins, with the mean of each."""
-        binned = bin_numbers(values.reshape(-1).astype(float), 256)
-        about: dict[str, Any] = {"values": binned.centers}
-        if edges:
-            about["edges"] = binned.edges
-        self.add_block(name, binned.codes.reshape(values.shape), "u1", **about)
+    def add_uncertainties(self, name: str, values: np.ndarray) -> None:
+        """Numbers from 0 in 256 bins, small ones in smaller bins, with the mean of each."""
+        grid = values.max(initial=0.0) * (np.arange(256) / 256) ** 2
+        binned = bin_at(values.astype(float), grid)
+        self.add_block(name, binned.codes, "u1", values=binned.centers)
+
+    def add_probabilities(self, name: str, values: np.ndarray) -> None:
+        """Probabilities in at most 256 bins, smaller ones towards 0 and 1, with the mean of each;
+        multiples of 1/20 are edges.
+        """
+        grid = np.sin(np.arange(236) * np.pi / 472) ** 2
+        binned = bin_at(values.astype(float), np.append(grid, np.arange(1, 20) / 20))
+        about = {"values": binned.centers, "edges": binned.edges}
+        self.add_block(name, binned.codes, "u1", **about)
 
     def _add(
         self, name: str, title: str, kind: str, values: np.ndarray, dtype: str, **about: Any
@@ -115,7 +123,7 @@ def as_bytes(values: np.ndarray, dtype: str) -> bytes:
 
 
 def deflated(data: bytes) -> str:
-    """Compressed, as base64: of numbers that look random, repetitions are not worth their search."""
+    """Compressed, as base64. Of numbers that look random, coding repetitions takes more space."""
     shortest = None
     for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY):
         packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, strategy)

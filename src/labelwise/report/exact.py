@@ -31,12 +31,12 @@ from .collect import Collected
 
 MAX_PAIRS = 20_000
 MAX_CLASSES = 2000
-MAX_JUDGED, MAX_JUDGED_NUMBERS = 5000, 1_000_000
-"""Cases, and their probabilities, for the calibration check."""
-MIN_JUDGED = 30
-MAX_MEMBER_NUMBERS = 1 << 23  # members × cases × classes whose scores are computed
-N_BOOTSTRAP, MAX_BOOTSTRAP_CASES = 200, 50_000
-"""Of the intervals of areas; of more cases they would be narrower than what is shown."""
+MIN_CHECKED, MAX_CHECKED = 30, 5000
+"""Cases for the calibration check, evenly spaced."""
+MAX_CHECKED_CLASSES = 100  # of more, hardly any has enough of these cases
+MAX_MEMBER_NUMBERS = 1 << 22  # members × cases × classes whose scores are computed
+N_BOOTSTRAP, MAX_BOOTSTRAP_CASES = 200, 10_000
+"""Of the intervals of areas, for log loss; with more cases they are narrow, and take long."""
 
 
 def summarize(
@@ -235,8 +235,9 @@ def _calibration(found: Collected) -> dict[str, Any]:
         "ece": None,
         "ece_cases": None,
     }
-    most = min(n, MAX_JUDGED, MAX_JUDGED_NUMBERS // cases.n_classes)
-    if most >= MIN_JUDGED and not cases.multilabel:
+    most = min(n, MAX_CHECKED)
+    checked = most >= MIN_CHECKED and cases.n_classes <= MAX_CHECKED_CLASSES
+    if checked and not cases.multilabel:
         index = np.linspace(0, n - 1, most).astype(int)
         part = cases[index]
         if groups is not None:
@@ -259,8 +260,8 @@ def _rejection(found: Collected) -> dict[str, Any]:
     if not found.cases.multilabel:
         quality = {"correct": value.astype(bool)}
 
-    def area(score: np.ndarray) -> dict[str, Any]:
-        curve = rejection_curve(score, **quality, **options)
+    def area(score: np.ndarray, intervals: bool = True) -> dict[str, Any]:
+        curve = rejection_curve(score, **quality, **(options if intervals else {}))
         if curve.band is None:
             return {"area": curve.area, "low": None, "high": None}
         bounds = curve.band.area
@@ -268,7 +269,8 @@ def _rejection(found: Collected) -> dict[str, Any]:
 
     result: dict[str, Any] = {}
     for loss in found.losses:
-        result[loss] = {part: area(found.scores[f"{part}.{loss}"][:n]) for part in PARTS}
+        scores = {part: found.scores[f"{part}.{loss}"][:n] for part in PARTS}
+        result[loss] = {part: area(score, loss == "log") for part, score in scores.items()}
     best = rejection_curve(-value, **quality)
     top = area(-found.top[:n])
     return {**result, "top": top, "random": best.random, "oracle": best.area}

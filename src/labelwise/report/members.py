@@ -13,12 +13,13 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..io import Predictions
+from .collect import largest_first
 from .columns import PageData, smallest_type
 
 STEPS = 65534
 NUMBERS = 3_000_000
 """Maximum number of embedded two-byte numbers."""
-NUMBERS_OF_MANY_ROWS = 300_000  # where the columns alone fill the page
+NUMBERS_OF_MANY_ROWS = 200_000  # where the columns alone fill the page
 ALL_CLASSES, SOME_CLASSES = 64, 24
 """With more classes than the first, a case has the second number of them."""
 DRAWS = 16
@@ -94,9 +95,7 @@ def _most_probable(mean: np.ndarray, truth: np.ndarray, width: int) -> np.ndarra
     """The most probable classes of each case, most probable first; the truth, if it is not among
     them, is the last.
     """
-    most = np.argpartition(-mean, width - 1, axis=-1)[:, :width]
-    order = np.argsort(-np.take_along_axis(mean, most, axis=-1), axis=-1, kind="stable")
-    most = np.take_along_axis(most, order, axis=-1)
+    most = largest_first(mean, width)
     absent = (truth >= 0) & ~np.any(most == truth[:, None], axis=-1)
     most[absent, -1] = truth[absent]
     return most
