@@ -57,7 +57,7 @@ function topWords(row: number): string {
 function Thumb({ row }: { row: number }) {
   const url = pictureOf(row);
   return url === null ? (
-    <span class="thumb" />
+    <span class="thumb empty">{topWords(row)}</span>
   ) : (
     <img class="thumb" src={url} alt="" loading="lazy" />
   );

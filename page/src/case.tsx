@@ -1,6 +1,7 @@
 // One case: its members, label by label; the nearest cases; votes; a note; a link.
 
 import { computed, signal } from "@preact/signals";
+import { Fragment } from "preact";
 import { columnOf, wrong } from "./cases";
 import { predictionWords } from "./case-list";
 import { Figure } from "./count";
@@ -139,42 +140,40 @@ function chosenRows(rows: LabelRow[], row: number): LabelRow[] {
   return kept.sort((a, b) => (Number.isNaN(a.mean) ? b.aleatoric - a.aleatoric : b.mean - a.mean));
 }
 
-/** Letters side by side where they would lie on top of each other. */
-function lanes(members: { at: number; p: number }[]): { at: number; p: number; lane: number }[] {
-  const sorted = [...members].sort((a, b) => a.p - b.p);
-  const last: number[] = [];
-  return sorted.map(({ at, p }) => {
-    let lane = last.findIndex((x) => p - x > 0.05);
-    if (lane < 0) lane = last.length < 4 ? last.length : 0;
-    last[lane] = p;
-    return { at, p, lane };
-  });
+/** Letters beside each other where they would lie on top of each other; the dots below are exact. */
+function spread(members: { at: number; p: number }[]): { at: number; p: number; x: number }[] {
+  const GAP = 0.055;
+  const placed = [...members].sort((a, b) => a.p - b.p).map(({ at, p }) => ({ at, p, x: p }));
+  for (let i = 1; i < placed.length; i++)
+    placed[i].x = Math.max(placed[i].x, placed[i - 1].x + GAP);
+  let limit = 1;
+  for (let i = placed.length - 1; i >= 0; i--) {
+    placed[i].x = Math.min(placed[i].x, limit);
+    limit = placed[i].x - GAP;
+  }
+  return placed;
 }
 
 function Dots({ row }: { row: LabelRow }) {
   const lettered = row.members.length <= LETTERED && meta.second_order === "members";
-  const placed = lanes(row.members);
-  const height = lettered ? Math.max(...placed.map(({ lane }) => lane + 1), 1) * 12 + 6 : 18;
   const at = (p: number) => `${3 + 94 * p}%`;
+  const y = lettered ? 21 : 9;
   return (
-    <svg class="dots" width="100%" height={height} aria-hidden="true">
-      <line class="track" x1={at(0)} x2={at(1)} y1={height / 2} y2={height / 2} />
+    <svg class="dots" width="100%" height={lettered ? 26 : 18} aria-hidden="true">
+      <line class="track" x1={at(0)} x2={at(1)} y1={y} y2={y} />
       {!Number.isNaN(row.mean) && (
-        <line class="mean" x1={at(row.mean)} x2={at(row.mean)} y1="1" y2={height - 1} />
+        <line class="mean" x1={at(row.mean)} x2={at(row.mean)} y1={y - 5} y2={y + 5} />
       )}
-      {placed.map(({ at: j, p, lane }) =>
-        lettered ? (
-          <text key={j} x={at(p)} y={12 * lane + 12} text-anchor="middle">
-            <title>
-              {memberNames[j] ?? j + 1}: {format.percent(p, 1)}
-            </title>
-            {format.letter(j)}
-          </text>
-        ) : (
-          <circle key={j} cx={at(p)} cy={height / 2} r="3" />
-        ),
-      )}
-      {row.votes !== null && <path class="vote" transform="translate(0 0)" d="" />}
+      {spread(row.members).map(({ at: j, p, x }) => (
+        <Fragment key={j}>
+          <circle cx={at(p)} cy={y} r={lettered ? 2.2 : 3} />
+          {lettered && (
+            <text x={at(x)} y={y - 7} text-anchor="middle">
+              {format.letter(j)}
+            </text>
+          )}
+        </Fragment>
+      ))}
     </svg>
   );
 }

@@ -382,6 +382,10 @@ const sortKey = computed(() => state.value.sort);
 
 export function titleOf(key: string): string {
   if (key.startsWith("p:")) return `probability of ${key.slice(2)}`;
+  if (PARTS.includes(key)) {
+    const unit = meta.losses.find((each) => each.key === loss.value)?.unit;
+    return unit ? `${key}, ${unit}` : key;
+  }
   const fixed: Record<string, string> = {
     pred: "predicted",
     truth: "truth",

@@ -41,6 +41,8 @@ function Tabs() {
   );
 }
 
+const many = !meta.multilabel && meta.class_names.length > 14;
+
 function App() {
   return (
     <>
@@ -57,7 +59,7 @@ function App() {
       <Bar />
       <main class={`view-${state.value.view} ${state.value.case !== "" ? "case-open" : ""}`}>
         <Sentence />
-        <div class="views">
+        <div class={many ? "views many" : "views"}>
           <Matrix />
           <MapView />
           <TableView />

@@ -181,19 +181,19 @@ function drawAxes(
   context.textBaseline = "bottom";
   context.fillStyle = color.ink;
   context.fillText(
-    `${shortTitle(found.x)} →`,
+    `${shortTitle(state.peek().x)} →`,
     box.left + box.width / 2,
     bottom + MARGIN.bottom - 1,
   );
   context.save();
   context.translate(11, box.top + box.height / 2);
   context.rotate(-Math.PI / 2);
-  context.fillText(`${shortTitle(found.y)} →`, 0, 5);
+  context.fillText(`${shortTitle(state.peek().y)} →`, 0, 5);
   context.restore();
 }
 
-function shortTitle(column: Column): string {
-  const title = column.title || column.name;
+function shortTitle(key: string): string {
+  const title = titleOf(key);
   return title.length > 44 ? title.slice(0, 43) + "…" : title;
 }
 
@@ -476,7 +476,7 @@ function AsTable({ found }: { found: Density }) {
     <div class="scroller">
       <table class="rows small">
         <caption>
-          Cases by {found.x.title} (columns) and {found.y.title} (rows)
+          Cases by {titleOf(kx)} (columns) and {titleOf(ky)} (rows)
         </caption>
         <thead>
           <tr>
@@ -520,9 +520,9 @@ function axisOptions(vertical: boolean): [string, string][] {
   ];
   for (const { name, title } of numeric.value)
     found.push([name, name === "top" ? "probability" : title || name]);
-  if (!vertical && meta.blocks["mean"]?.edges) found.push(["p", "probability of a class …"]);
+  if (!vertical && meta.blocks["mean"]?.edges) found.push(["p", "P(class) …"]);
   if (vertical && meta.labelled)
-    found.push(["right", meta.multilabel ? "share present" : "share right (reliability)"]);
+    found.push(["right", meta.multilabel ? "share present" : "share right"]);
   return found;
 }
 

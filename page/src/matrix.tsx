@@ -312,7 +312,7 @@ function Grid({ found, color }: { found: Cells; color: string }) {
   return (
     <div class="scroller">
       <table
-        class={`matrix by-${color} ${width > 12 ? "dense" : ""} ${square ? "square" : ""}`}
+        class={`matrix by-${color} ${width > 12 ? "dense" : ""} ${square ? "square" : "plain"}`}
         role="grid"
         aria-labelledby="matrix-title"
       >
@@ -320,12 +320,12 @@ function Grid({ found, color }: { found: Cells; color: string }) {
           <tr>
             <td />
             {words.map((name, x) => (
-              <th key={x} scope="col" class="slanted" title={name}>
+              <th key={x} scope="col" class="upright" title={name}>
                 <span>{name}</span>
               </th>
             ))}
             {recall && (
-              <th scope="col" class="slanted recall">
+              <th scope="col" class="upright recall">
                 <span>recall</span>
               </th>
             )}

@@ -1,6 +1,7 @@
 // The cases whose mean prediction is most like that of the open one.
 
 import { computed } from "@preact/signals";
+import { inDistribution } from "./cases";
 import { L, block, meta } from "./data";
 import { currentRow } from "./current";
 import { embedded, membersAt, positionOf } from "./members";
@@ -38,13 +39,16 @@ export const nearest = computed<number[]>(() => {
     own.set(labels ? labels[at * width + k] : k, p);
     whole += p;
   }
+  const sets = inDistribution.value;
+  const mine = sets === null ? 1 : sets[row];
   return smallest(n, at, (other) => {
+    if (sets !== null && sets[rows[other]] !== mine) return Infinity;
     let sum = labels ? whole : 0;
     for (let k = 0; k < width; k++) {
       const p = values[other * width + k];
       if (labels) {
-        const mine = own.get(labels[other * width + k]) ?? 0;
-        sum += Math.abs(mine - p) - mine;
+        const same = own.get(labels[other * width + k]) ?? 0;
+        sum += Math.abs(same - p) - same;
       } else sum += Math.abs(values[at * width + k] - p);
     }
     return sum;
@@ -68,7 +72,7 @@ function smallest(n: number, self: number, distance: (other: number) => number):
   for (let other = 0; other < n; other++) {
     if (other === self) continue;
     const d = distance(other);
-    if (best.length === SHOWN && d >= best[SHOWN - 1].d) continue;
+    if (d === Infinity || (best.length === SHOWN && d >= best[SHOWN - 1].d)) continue;
     best.push({ other, d });
     best.sort((a, b) => a.d - b.d);
     if (best.length > SHOWN) best.pop();

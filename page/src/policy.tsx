@@ -73,7 +73,7 @@ function CurveChart() {
   if (found.length === 0 || main === undefined || main.points[0].kept === 0) return null;
   const most =
     Math.max(
-      ...found.flatMap((curve) => curve.points.filter((p) => p.share < 0.9).map((p) => p.risk)),
+      ...found.flatMap((curve) => curve.points.filter((p) => p.share < 0.8).map((p) => p.risk)),
       1e-6,
     ) * 1.08;
   const [width, height] = [
@@ -86,7 +86,7 @@ function CurveChart() {
     points
       .map((p, i) => `${i === 0 ? "M" : "L"}${x(p.share).toFixed(1)} ${y(p.risk).toFixed(1)}`)
       .join("");
-  const shown = main.points.filter((p) => p.kept >= 10);
+  const shown = main.points.filter((p) => p.kept >= 30);
   const bounds = shown.map((p) => wilson(p.risk, p.kept));
   const forward = shown.map((p, i) => ({ share: p.share, risk: bounds[i][0] }));
   const back = shown.map((p, i) => ({ share: p.share, risk: bounds[i][1] })).reverse();
@@ -339,52 +339,59 @@ export function PolicyView() {
         <Segments label="Refer" value={now.kind} options={kinds} change={choose} />
       </header>
       <div class="policy-body">
-        {now.kind === "costs" ? (
-          <CostPanel />
-        ) : (
-          <div class="settings">
-            {now.kind === "class" && (
-              <ClassChoice
-                label="class"
-                value={now.label}
-                names={meta.labels}
-                change={(label) =>
-                  change({
-                    label,
-                    by: now.by.startsWith("p:") ? `p:${label}` : now.by,
-                  })
-                }
-              />
-            )}
-            <label class="choice">
-              <span>{now.kind === "class" ? "sensitivity at least" : "share"}</span>
-              <span class="unit">
-                <input
-                  type="number"
-                  min="0"
-                  max="100"
-                  step="any"
-                  value={Number((100 * now.share).toPrecision(6))}
-                  onChange={(event) => {
-                    const share = Number(event.currentTarget.value) / 100;
-                    if (event.currentTarget.value !== "" && share >= 0 && share <= 1)
-                      change({ share });
-                  }}
+        <div>
+          {now.kind === "costs" ? (
+            <CostPanel />
+          ) : (
+            <div class="settings">
+              {now.kind === "class" && (
+                <ClassChoice
+                  label="class"
+                  value={now.label}
+                  names={meta.labels}
+                  change={(label) =>
+                    change({
+                      label,
+                      by: now.by.startsWith("p:") ? `p:${label}` : now.by,
+                    })
+                  }
                 />
-                %
-              </span>
-            </label>
-            <Select label="by" value={now.by} options={measures} change={(by) => change({ by })} />
-          </div>
-        )}
-        {now.kind === "class" && <ClassResult />}
-        <Result />
+              )}
+              <label class="choice">
+                <span>{now.kind === "class" ? "sensitivity at least" : "share"}</span>
+                <span class="unit">
+                  <input
+                    type="number"
+                    min="0"
+                    max="100"
+                    step="any"
+                    value={Number((100 * now.share).toPrecision(6))}
+                    onChange={(event) => {
+                      const share = Number(event.currentTarget.value) / 100;
+                      if (event.currentTarget.value !== "" && share >= 0 && share <= 1)
+                        change({ share });
+                    }}
+                  />
+                  %
+                </span>
+              </label>
+              <Select
+                label="by"
+                value={now.by}
+                options={measures}
+                change={(by) => change({ by })}
+              />
+            </div>
+          )}
+          {now.kind === "class" && <ClassResult />}
+          <Result />
+          <p class="legend">
+            Flagged everywhere on this page: {policyWords.value}.{" "}
+            {now.kind !== "costs" &&
+              "Cut at the edge nearest to the share, so that counts are exact."}
+          </p>
+        </div>
         {now.kind !== "costs" && <CurveChart />}
-        <p class="legend">
-          Flagged everywhere on this page: {policyWords.value}.{" "}
-          {now.kind !== "costs" &&
-            "Cut at the edge nearest to the share, so that counts are exact."}
-        </p>
       </div>
     </section>
   );
