@@ -7,8 +7,8 @@ import { PartsBar, Segments, Select } from "./count";
 import { R, meta, nameOfRow, textColumn } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
-import { equals, narrowed, sortedRows, withoutKeys } from "./selection";
-import { go, select, state } from "./state";
+import { equals, narrowed, rowsIn, sortedRows, withoutKeys } from "./selection";
+import { go, now as current, select } from "./state";
 import { tags } from "./tags";
 import { currentRow, openCase } from "./current";
 import { labelNames } from "./labels";
@@ -40,7 +40,7 @@ function amounts(row: number): { aleatoric: number; epistemic: number } {
 }
 
 const largest = computed(
-  () => meta.losses.find(({ key }) => key === state.value.loss)?.maximum_of_sum ?? 0,
+  () => meta.losses.find(({ key }) => key === current.loss)?.maximum_of_sum ?? 0,
 );
 const largestSeen = computed(() => {
   const column = columnOf("total");
@@ -183,7 +183,7 @@ const ranks = computed(() => {
   const base = inDistribution.value;
   if (column === null || base === null || (!meta.multilabel && predicted === null)) return null;
   const MOST = 1000;
-  const rows = sortedRows(base, column.codes, column.missing, true);
+  const rows = sortedRows(rowsIn(base), column.codes, column.missing, true);
   const codes = new Uint16Array(R).fill(65535);
   const size = meta.multilabel ? 1 : meta.class_names.length;
   const seen = new Uint32Array(size + 1);
@@ -229,7 +229,7 @@ function sortOptions(): [string, string][] {
 
 export function CaseList() {
   const rows = listed.value;
-  const { sort, cases } = state.value;
+  const { sort, cases } = current;
   const scroller = useRef<HTMLDivElement>(null);
   const grid = (cases || (hasPictures() ? "grid" : "list")) === "grid" && hasPictures();
   useEffect(() => {
@@ -307,9 +307,7 @@ export function CaseList() {
 }
 
 function IdSearch() {
-  const filter = state.value.terms
-    .flatMap((term) => term.filters)
-    .find((each) => each.key === "id");
+  const filter = current.terms.flatMap((term) => term.filters).find((each) => each.key === "id");
   void textColumn("id");
   return (
     <input
@@ -321,7 +319,7 @@ function IdSearch() {
       value={filter?.values[0] ?? ""}
       onInput={(event) => {
         const text = event.currentTarget.value;
-        const rest = withoutKeys(state.value.terms, ["id"]);
+        const rest = withoutKeys(current.terms, ["id"]);
         go(
           { terms: text === "" ? rest : narrowed(rest, [equals("id", text)]), case: "" },
           "replace",

@@ -33,7 +33,7 @@ import {
 import { nearest } from "./nearest";
 import { pictureOf } from "./pictures";
 import { plan, refer } from "./refer";
-import { go, state } from "./state";
+import { go, now as current } from "./state";
 import { listed } from "./cases";
 import { setTag, tags } from "./tags";
 import type { Codes } from "./types";
@@ -70,7 +70,7 @@ function labelRows(row: number): LabelRow[] {
   if (all === null) return storedRows(row, voted);
   const on = switchedOn(all);
   const { probs, width } = asked(on);
-  const parts = decompose(probs, width, on.weights, state.value.loss);
+  const parts = decompose(probs, width, on.weights, current.loss);
   const mean = meanOf(probs, width, on.weights);
   const off = switchedOff.value;
   const positions = Array.from(all.weights.keys()).filter((j) => off.size === 0 || !off.has(j));
@@ -142,7 +142,7 @@ function chosenRows(rows: LabelRow[], row: number): LabelRow[] {
 
 /** Letters beside each other where they would lie on top of each other; the dots below are exact. */
 function spread(members: { at: number; p: number }[]): { at: number; p: number; x: number }[] {
-  const GAP = 0.055;
+  const GAP = 0.075;
   const placed = [...members].sort((a, b) => a.p - b.p).map(({ at, p }) => ({ at, p, x: p }));
   for (let i = 1; i < placed.length; i++)
     placed[i].x = Math.max(placed[i].x, placed[i - 1].x + GAP);
@@ -268,7 +268,7 @@ function verdict(row: number): string {
   const [au, eu, top] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("top")];
   if (!au || !eu || !top) return "";
   const [a, e] = [au.centers[au.codes[row]], eu.centers[eu.codes[row]]];
-  const unit = meta.losses.find(({ key }) => key === state.value.loss)?.unit ?? "";
+  const unit = meta.losses.find(({ key }) => key === current.loss)?.unit ?? "";
   const share = a + e > 0 ? e / (a + e) : 0;
   const sure = top.centers[top.codes[row]] >= 0.9;
   const words = [
@@ -400,7 +400,7 @@ function Notes({ row }: { row: number }) {
 
 export function CasePanel() {
   const row = currentRow.value;
-  const open = state.value.case !== "";
+  const open = current.case !== "";
   const picture = row === null ? null : pictureOf(row);
   const place = placeInList.value;
   const total = listed.value?.length ?? 0;

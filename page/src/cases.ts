@@ -15,8 +15,16 @@ import {
 } from "./data";
 import { type Filter, type Term, writeTerms } from "./hash";
 import { recomputed, recomputedBits, switchedOff } from "./members";
-import { codeOf, passing, restrict, sortedRows } from "./selection";
-import { state } from "./state";
+import {
+  codeOf,
+  passing,
+  remembered,
+  restrict,
+  rowsIn,
+  sortedRows,
+  withoutKeys,
+} from "./selection";
+import { now as current, state } from "./state";
 import type { Codes, Column } from "./types";
 
 const PARTS = ["total", "aleatoric", "epistemic"];
@@ -50,7 +58,7 @@ export function isKnown(key: string): boolean {
   return hasColumn(ALIASES[key] ?? key);
 }
 
-const loss = computed(() => state.value.loss);
+const loss = computed(() => current.loss);
 
 export function columnName(key: string): string {
   if (PARTS.includes(key)) return `${key}.${loss.value}`;
@@ -215,20 +223,27 @@ function startMask(filters: Filter[]): Uint8Array | null {
 }
 
 const cache = new Map<string, Uint8Array>();
-const MOST_CACHED = 10;
+const MOST_CACHED = R > 300_000 ? 6 : 24;
 
-const settings = computed(() => {
-  const { loss, refer, costs } = state.value;
-  return [loss, refer, costs, [...switchedOff.value], recomputed.value !== null, epoch.value].join(
-    "|",
-  );
-});
+const settings = computed(() =>
+  [current.loss, [...switchedOff.value], recomputed.value !== null, epoch.value].join("|"),
+);
+/** What the policy is; part of the name of all that depends on it. */
+export const referKey = computed(() => `${current.refer}|${current.costs}`);
 
 /** The rows of a selection as 0 and 1; null while a column is loading. Must not be changed. */
 export function maskOf(terms: Term[], everywhere = false): Uint8Array | null {
-  const key = `${everywhere}#${settings.value}#${writeTerms(terms)}`;
+  const flagged = terms.some(({ filters }) =>
+    filters.some(({ key }) => key === "refer" || key === "decision"),
+  );
+  const policy = flagged ? referKey.value : "";
+  const key = `${everywhere}#${settings.value}#${policy}#${writeTerms(terms)}`;
   const known = cache.get(key);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    cache.delete(key);
+    cache.set(key, known);
+    return known;
+  }
   const mask = makeMask(terms, everywhere);
   if (mask === null) return null;
   if (cache.size >= MOST_CACHED) cache.delete(cache.keys().next().value as string);
@@ -261,7 +276,12 @@ function makeMask(terms: Term[], everywhere: boolean): Uint8Array | null {
   }
 }
 
-const termsKey = computed(() => writeTerms(state.value.terms));
+/** The selection but for a view's own keys; the same array as long as the rest is the same. */
+export function contextOf(keys: () => string[], everywhere: () => boolean = () => false) {
+  return computed(() => maskOf(withoutKeys(current.terms, keys()), everywhere()));
+}
+
+const termsKey = computed(() => writeTerms(current.terms));
 export const selected = computed(() => {
   void termsKey.value;
   return maskOf(state.peek().terms);
@@ -311,8 +331,9 @@ export function figuresOf(mask: Uint8Array): Figures | null {
   let flaggedCount = 0;
   let tops = 0;
   const [a, e, f, x] = [au.codes, eu.codes, flagged.codes, wrongs?.codes];
-  for (let i = 0; i < mask.length; i++) {
-    if (mask[i] === 0) continue;
+  const rows = rowsIn(mask);
+  for (let r = 0; r < rows.length; r++) {
+    const i = rows[r];
     const wi = w === null ? 1 : w[i];
     n++;
     weight += wi;
@@ -362,10 +383,17 @@ export function padded(column: Column): Float64Array {
   return found;
 }
 
-export const figures = computed(() => (selected.value === null ? null : figuresOf(selected.value)));
+export const figures = computed(() => {
+  const mask = selected.value;
+  return mask === null
+    ? null
+    : remembered(mask, "figures " + referKey.value, () => figuresOf(mask));
+});
 export const allFigures = computed(() => {
   const mask = maskOf([]);
-  return mask === null ? null : figuresOf(mask);
+  return mask === null
+    ? null
+    : remembered(mask, "figures " + referKey.value, () => figuresOf(mask));
 });
 
 /** The selected rows in the order of the list. */
@@ -376,9 +404,11 @@ export const listed = computed<Uint32Array | null>(() => {
   const falling = sort.startsWith("-");
   const column = columnOf(falling ? sort.slice(1) : sort);
   if (column === null) return null;
-  return sortedRows(mask, column.codes, column.missing, falling);
+  return remembered(mask, "sorted " + sort, () =>
+    sortedRows(rowsIn(mask), column.codes, column.missing, falling),
+  );
 });
-const sortKey = computed(() => state.value.sort);
+const sortKey = computed(() => current.sort);
 
 export function titleOf(key: string): string {
   if (key.startsWith("p:")) return `probability of ${key.slice(2)}`;

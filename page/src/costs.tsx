@@ -8,7 +8,7 @@ import * as format from "./format";
 import { embedded } from "./members";
 import { type CostTexts, NO_COSTS, costTexts, costs, plan } from "./refer";
 import { equals, withoutKeys } from "./selection";
-import { go, state } from "./state";
+import { go, now as current } from "./state";
 
 function write(texts: CostTexts): void {
   go({ costs: JSON.stringify(texts) }, "replace");
@@ -113,7 +113,7 @@ export function CostPanel() {
             write({ ...texts, of: { ...texts.of, [name]: texts.of[name] ?? ["", ""] } })
           }
         />
-        {state.value.costs !== "" && (
+        {current.costs !== "" && (
           <button type="button" class="link" onClick={() => write(NO_COSTS)}>
             clear all costs
           </button>
@@ -132,7 +132,7 @@ export function CostPanel() {
 
 function PlanSummary() {
   const found = plan.value;
-  const mask = maskOf(withoutKeys(state.value.terms, ["decision", "refer"]));
+  const mask = maskOf(withoutKeys(current.terms, ["decision", "refer"]));
   if (found === null || mask === null) return <p class="soft">Computing …</p>;
   const counts = [0, 0, 0];
   let [cost, n] = [0, 0];

@@ -3,10 +3,10 @@
 import { computed } from "@preact/signals";
 import { listed } from "./cases";
 import { nameOfRow, rowNamed } from "./data";
-import { go, state } from "./state";
+import { go, now as current } from "./state";
 
 export const currentRow = computed<number | null>(() => {
-  const name = state.value.case;
+  const name = current.case;
   if (name !== "") return rowNamed(name);
   return listed.value?.[0] ?? null;
 });

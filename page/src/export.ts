@@ -8,7 +8,7 @@ import { predictionWords } from "./case-list";
 import { cells, shade } from "./matrix";
 import { costs } from "./refer";
 import { codesOfRange } from "./selection";
-import { state } from "./state";
+import { now as current } from "./state";
 import { tags, unsaved } from "./tags";
 import * as format from "./format";
 
@@ -134,13 +134,13 @@ export function asPython(): string {
     "",
     'cases = lw.load_predictions("predictions.npz")',
     "q = cases.distribution()",
-    `u = lw.decompose(q, ${JSON.stringify(state.value.loss)}).sum()`,
+    `u = lw.decompose(q, ${JSON.stringify(current.loss)}).sum()`,
     "mean = np.asarray(q.mean())",
     "names = np.array(cases.names)",
     "predicted = names[mean.argmax(axis=-1)]",
   ];
   if (meta.labelled && !meta.multilabel) lines.push("truth = names[cases.y_true]");
-  const { terms } = state.value;
+  const { terms } = current;
   const needs = terms.some((term) =>
     term.filters.some(({ key }) =>
       pythonFilter({ key, values: [""], not: false }).includes("column["),
@@ -172,7 +172,7 @@ function escaped(text: string): string {
 export function matrixSvg(): string | null {
   const found = cells.value;
   if (found === null) return null;
-  const { color } = state.value;
+  const { color } = current;
   const [side, left, top] = [44, 160, 130];
   const [height, width] = [found.rows.names.length, found.columns.names.length];
   const fill: Record<string, string> = {

@@ -1,14 +1,24 @@
 // The rows of the table: sums over the cases of each group, in one pass.
 
 import { computed } from "@preact/signals";
-import { BYTES, columnOf, maskOf, padded, predictedBits, truthBits, weights, wrong } from "./cases";
+import {
+  BYTES,
+  columnOf,
+  contextOf,
+  padded,
+  predictedBits,
+  referKey,
+  truthBits,
+  weights,
+  wrong,
+} from "./cases";
 import { L, R, block, blockMeta, hasColumn, meta } from "./data";
 import * as format from "./format";
 import type { Filter } from "./hash";
 import { wilson } from "./intervals";
 import { recomputed } from "./members";
-import { differs, equals, withoutKeys } from "./selection";
-import { state } from "./state";
+import { differs, equals, remembered, rowsIn } from "./selection";
+import { now as current } from "./state";
 import type { Codes, Column } from "./types";
 
 export interface Group {
@@ -82,8 +92,9 @@ function sumsBy(mask: Uint8Array, codes: Codes, place: Int32Array, size: number)
   const [a, e, f, t, x] = [au.codes, eu.codes, refer.codes, top.codes, errors?.codes];
   const w = weights.value;
   const last = place.length - 1;
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0) continue;
+  const rows = rowsIn(mask);
+  for (let r = 0; r < rows.length; r++) {
+    const i = rows[r];
     const g = place[Math.min(codes[i], last)];
     if (g < 0) continue;
     const wi = w === null ? 1 : w[i];
@@ -132,14 +143,26 @@ function groupFrom(sums: Sums, g: number, name: string, is: Filter[]): Group {
   };
 }
 
+const CLASS_KEYS = ["truth", "pred"];
+const LABEL_KEYS = ["hit", "missed", "alarm", "has"];
+const context = contextOf(
+  () => {
+    if (current.by !== "class") return [current.by];
+    return meta.multilabel ? LABEL_KEYS : CLASS_KEYS;
+  },
+  () => current.by === "dataset",
+);
+
 export const grouped = computed<Grouped | null>(() => {
-  const { by, terms } = state.value;
-  if (by === "member") return null;
-  if (by === "class") return meta.multilabel ? byLabel() : byClass();
-  const mask = maskOf(withoutKeys(terms, [by]), by === "dataset");
-  const column = columnOf(by);
-  if (mask === null || column === null) return null;
-  return column.kind === "number" ? byNumber(by, column, mask) : byName(by, column, mask);
+  const { by } = current;
+  const mask = context.value;
+  if (by === "member" || mask === null) return null;
+  return remembered(mask, `by ${by} ${referKey.value}`, () => {
+    if (by === "class") return meta.multilabel ? byLabel(mask) : byClass(mask);
+    const column = columnOf(by);
+    if (column === null) return null;
+    return column.kind === "number" ? byNumber(by, column, mask) : byName(by, column, mask);
+  });
 });
 
 function byName(by: string, column: Column, mask: Uint8Array): Grouped | null {
@@ -203,14 +226,11 @@ function byNumber(by: string, column: Column, mask: Uint8Array): Grouped | null 
   return { by, keys: [by], groups, classes: false, ordered: true, note: column.note };
 }
 
-const CLASS_KEYS = ["truth", "pred"];
-
 /** Classes or events: cases by truth, missed by it, false alarms by prediction. */
-function byClass(): Grouped | null {
-  const mask = maskOf(withoutKeys(state.value.terms, CLASS_KEYS));
+function byClass(mask: Uint8Array): Grouped | null {
   const predicted = columnOf("pred");
   const truth = meta.labelled ? columnOf("truth") : null;
-  if (!mask || !predicted || (meta.labelled && !truth)) return null;
+  if (!predicted || (meta.labelled && !truth)) return null;
   const own = truth ?? predicted;
   const key = truth === null ? "pred" : "truth";
   const sets = meta.events?.map((event) => event.inside) ?? null;
@@ -223,9 +243,11 @@ function byClass(): Grouped | null {
   if (sums === null || refer === null) return null;
   const [missed, known, alarms] = [new Float64Array(L), new Float64Array(L), new Float64Array(L)];
   if (truth !== null) {
-    for (let i = 0; i < R; i++) {
-      if (mask[i] === 0) continue;
-      const [t, p] = [place[truth.codes[i]], place[predicted.codes[i]]];
+    const rows = rowsIn(mask);
+    for (let r = 0; r < rows.length; r++) {
+      const i = rows[r];
+      const t = place[truth.codes[i]];
+      const p = place[predicted.codes[i]];
       if (t === p || t < 0 || p < 0) continue;
       missed[t]++;
       alarms[p]++;
@@ -308,13 +330,10 @@ function byOverlappingEvents(
   };
 }
 
-const LABEL_KEYS = ["hit", "missed", "alarm", "has"];
-
-function byLabel(): Grouped | null {
-  const mask = maskOf(withoutKeys(state.value.terms, LABEL_KEYS));
+function byLabel(mask: Uint8Array): Grouped | null {
   const [truth, said] = [truthBits.value, predictedBits.value];
   const refer = columnOf("refer");
-  if (!mask || !said || !refer || (meta.labelled && !truth)) return null;
+  if (!said || !refer || (meta.labelled && !truth)) return null;
   const [n, missed, known, alarms] = [0, 1, 2, 3].map(() => new Float64Array(L));
   for (let i = 0; i < R; i++) {
     if (mask[i] === 0) continue;
@@ -362,7 +381,7 @@ function byLabel(): Grouped | null {
 /** Mean label-wise uncertainty (log loss) over a mask, where it is embedded for every label. */
 function labelParts(mask: Uint8Array): [Float64Array, Float64Array] | null {
   const [about, other] = [blockMeta("aleatoric"), blockMeta("epistemic")];
-  if (state.value.loss !== "log" || recomputed.value !== null) return null;
+  if (current.loss !== "log" || recomputed.value !== null) return null;
   if (about === null || other === null || about.shape[1] !== L || blockMeta("label") !== null)
     return null;
   const [au, eu] = [block("aleatoric") as Codes | null, block("epistemic") as Codes | null];

@@ -1,5 +1,5 @@
 import { step } from "./current";
-import { go, state } from "./state";
+import { go, now as current } from "./state";
 
 const VIEWS: Record<string, string> = {
   m: "matrix",
@@ -28,11 +28,11 @@ export function focusView(view: string): void {
 /** Esc goes up by one: an open menu, the case, the last condition. */
 function up(): void {
   const menu = document.querySelector<HTMLDetailsElement>("details.menu[open]");
-  const { terms } = state.value;
+  const { terms } = current;
   if (menu !== null) {
     menu.open = false;
     menu.querySelector<HTMLElement>("summary")?.focus();
-  } else if (state.value.case !== "") go({ case: "" });
+  } else if (current.case !== "") go({ case: "" });
   else if (terms.length > 0) {
     const last = terms[terms.length - 1];
     const shorter = { ...last, filters: last.filters.slice(0, -1) };

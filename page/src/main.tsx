@@ -13,7 +13,7 @@ import * as measures from "./measures";
 import { Bar } from "./menu";
 import { PolicyView } from "./policy";
 import { Sentence } from "./sentence";
-import { go, listen, state } from "./state";
+import { go, listen, now as current, state } from "./state";
 import { TableView } from "./table";
 
 const TABS: [string, string][] = [
@@ -31,7 +31,7 @@ function Tabs() {
         <button
           type="button"
           key={view}
-          aria-current={state.value.view === view ? "true" : undefined}
+          aria-current={current.view === view ? "true" : undefined}
           onClick={() => focusView(view)}
         >
           {title}
@@ -43,30 +43,42 @@ function Tabs() {
 
 const many = !meta.multilabel && meta.class_names.length > 14;
 
+// made once: what shows the open case or another view draws nothing else again
+const content = (
+  <>
+    <Sentence />
+    <div class={many ? "views many" : "views"}>
+      <Matrix />
+      <MapView />
+      <TableView />
+      <PolicyView />
+      <CaseList />
+    </div>
+    <CasePanel />
+  </>
+);
+const above = (
+  <>
+    <a
+      class="skip"
+      href="#cases"
+      onClick={(event) => {
+        event.preventDefault();
+        focusView("cases");
+      }}
+    >
+      Skip to the cases
+    </a>
+    <Bar />
+  </>
+);
+
 function App() {
   return (
     <>
-      <a
-        class="skip"
-        href="#cases"
-        onClick={(event) => {
-          event.preventDefault();
-          focusView("cases");
-        }}
-      >
-        Skip to the cases
-      </a>
-      <Bar />
-      <main class={`view-${state.value.view} ${state.value.case !== "" ? "case-open" : ""}`}>
-        <Sentence />
-        <div class={many ? "views many" : "views"}>
-          <Matrix />
-          <MapView />
-          <TableView />
-          <PolicyView />
-          <CaseList />
-        </div>
-        <CasePanel />
+      {above}
+      <main class={`view-${current.view} ${current.case !== "" ? "case-open" : ""}`}>
+        {content}
       </main>
       <Tabs />
       {hovering.value && (

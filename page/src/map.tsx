@@ -2,14 +2,14 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { columnOf, maskOf, numeric, titleOf, wrong } from "./cases";
+import { columnOf, contextOf, maskOf, numeric, titleOf, wrong } from "./cases";
 import { ClassChoice, Count, Select } from "./count";
 import { R, meta } from "./data";
 import * as format from "./format";
 import type { Filter } from "./hash";
 import { Reliability } from "./reliability";
-import { codesOfRange, equals, withoutKeys } from "./selection";
-import { go, meaning, select, state } from "./state";
+import { codesOfRange, equals, remembered, rowsIn, withoutKeys } from "./selection";
+import { go, meaning, now as current, select, state } from "./state";
 import type { Column } from "./types";
 
 const BINS = 64;
@@ -59,7 +59,7 @@ function binOfCodes(column: Column, scale: Scale): Uint8Array {
   return bins;
 }
 
-const axes = computed<[string, string]>(() => [state.value.x, state.value.y]);
+const axes = computed<[string, string]>(() => [current.x, current.y]);
 
 interface Density {
   x: Column;
@@ -75,16 +75,21 @@ const everywhere = computed(() => {
   const mask = maskOf([]);
   return mask === null ? null : densityOf(mask);
 });
+const context = contextOf(() => axes.value);
 
 export const density = computed<Density | null>(() => {
-  const mask = maskOf(withoutKeys(state.value.terms, axes.value));
+  const mask = context.value;
   const background = everywhere.value;
   const found = mask === null ? null : densityOf(mask);
   return found === null || background === null ? null : { ...found, all: background.here };
 });
 
 function densityOf(mask: Uint8Array): Density | null {
-  const [x, y] = axes.value.map(columnOf);
+  const [kx, ky] = axes.value;
+  return remembered(mask, `map ${kx} ${ky}`, () => countDensity(mask, columnOf(kx), columnOf(ky)));
+}
+
+function countDensity(mask: Uint8Array, x: Column | null, y: Column | null): Density | null {
   if (!x || !y || x.kind !== "number" || y.kind !== "number") return null;
   const errors = meta.labelled ? wrong.value : null;
   if (meta.labelled && errors === null) return null;
@@ -93,9 +98,11 @@ function densityOf(mask: Uint8Array): Density | null {
   const here = new Float64Array(BINS * BINS);
   const wrongs = new Float64Array(BINS * BINS);
   const [cx, cy, e] = [x.codes, y.codes, errors?.codes];
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0) continue;
-    const [u, v] = [bx[cx[i]], by[cy[i]]];
+  const rows = rowsIn(mask);
+  for (let r = 0; r < rows.length; r++) {
+    const i = rows[r];
+    const u = bx[cx[i]];
+    const v = by[cy[i]];
     if (u === 255 || v === 255) continue;
     here[v * BINS + u]++;
     if (e !== undefined && e[i] === 1) wrongs[v * BINS + u]++;
@@ -292,7 +299,7 @@ function drawEdges(
 /** The brush in units of the plot: from the filters of the state. */
 function brushed(found: Density): [number, number, number, number] | null {
   const [kx, ky] = axes.value;
-  const first = state.value.terms.find((term) => term.add);
+  const first = current.terms.find((term) => term.add);
   const of = (key: string, column: Column, scale: Scale): [number, number] | null => {
     const filter = first?.filters.find((each) => each.key === key && !each.not);
     if (filter === undefined) return null;
@@ -428,7 +435,7 @@ function Picture({ found }: { found: Density }) {
         ref={canvas}
         id="map-canvas"
         role="img"
-        aria-label={`${titleOf(state.value.x)} against ${titleOf(state.value.y)}; the same as a table below`}
+        aria-label={`${titleOf(current.x)} against ${titleOf(current.y)}; the same as a table below`}
       />
       <Brush found={found} />
     </div>
@@ -440,7 +447,7 @@ const COARSE = 4;
 /** The same in words: cells of equal width on the axes, each a button. */
 function AsTable({ found }: { found: Density }) {
   const [kx, ky] = axes.value;
-  const mask = maskOf(withoutKeys(state.value.terms, [kx, ky]));
+  const mask = maskOf(withoutKeys(current.terms, [kx, ky]));
   if (mask === null) return null;
   const cuts = (column: Column, scale: Scale) => {
     const at: number[] = [0];
@@ -527,7 +534,7 @@ function axisOptions(vertical: boolean): [string, string][] {
 }
 
 export function MapView() {
-  const { x, y } = state.value;
+  const { x, y } = current;
   const reliability = y === "right";
   const ofClass = x.startsWith("p:");
   const found = reliability ? null : density.value;

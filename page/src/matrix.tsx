@@ -1,14 +1,14 @@
 // Truth × predicted; without labels predicted × second choice; multi-label: label × hit, false alarm, missed.
 
 import { computed, signal } from "@preact/signals";
-import { BYTES, columnOf, maskOf, padded, predictedBits, truthBits } from "./cases";
+import { BYTES, columnOf, contextOf, padded, predictedBits, referKey, truthBits } from "./cases";
 import { Count, Segments } from "./count";
 import { K, L, R, meta } from "./data";
 import * as format from "./format";
 import type { Filter } from "./hash";
 import { MOST_SHOWN, neighbors, worstBlock } from "./order";
-import { equals, withoutKeys } from "./selection";
-import { go, state } from "./state";
+import { equals, remembered, rowsIn } from "./selection";
+import { go, now as current } from "./state";
 
 export interface Axis {
   names: string[];
@@ -50,7 +50,7 @@ const shownClasses = computed<number[]>(() => {
     K <= MOST_SHOWN ? Array.from({ length: K }, (_, k) => k) : worstBlock(pairs, K, MOST_SHOWN);
   return neighbors(chosen, pairs);
 });
-const rowsText = computed(() => state.value.rows);
+const rowsText = computed(() => current.rows);
 
 /** The classes found, and those that they are most often confused with. */
 function withConfused(found: number[], pairs: [number, number, number][]): number[] {
@@ -81,30 +81,41 @@ const axis = computed<{ axis: Axis; place: Int16Array }>(() => {
   return { axis: { names, members: names.map((name) => [name]) }, place };
 });
 
+const context = contextOf(() => (meta.multilabel ? OUTCOME_KEYS : PAIR_KEYS));
+
 export const cells = computed<Cells | null>(() => {
-  if (meta.multilabel) return labelCells();
-  const { axis: own, place } = axis.value;
+  const mask = context.value;
+  if (mask === null) return null;
+  const chosen = axis.value;
+  return remembered(mask, `matrix ${rowsText.value} ${referKey.value}`, () =>
+    meta.multilabel ? labelCells(mask) : classCells(mask, chosen.axis, chosen.place),
+  );
+});
+
+function classCells(mask: Uint8Array, own: Axis, place: Int16Array): Cells | null {
   const n = own.names.length;
-  const mask = maskOf(withoutKeys(state.value.terms, PAIR_KEYS));
   const [row, column] = [columnOf(PAIR_KEYS[0]), columnOf(PAIR_KEYS[1])];
   const [au, eu, refer] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("refer")];
-  if (!mask || !row || !column || !au || !eu || !refer) return null;
+  if (!row || !column || !au || !eu || !refer) return null;
   const found = emptyCells(own, own, PAIR_KEYS);
+  const { counts, epistemic, total, flagged } = found;
   const [auCenter, euCenter] = [padded(au), padded(eu)];
   const [r, c, a, e, f] = [row.codes, column.codes, au.codes, eu.codes, refer.codes];
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0) continue;
-    const [y, x] = [place[r[i]], place[c[i]]];
+  const rows = rowsIn(mask);
+  for (let j = 0; j < rows.length; j++) {
+    const i = rows[j];
+    const y = place[r[i]];
+    const x = place[c[i]];
     if (y < 0 || x < 0) continue;
     const at = y * n + x;
-    const epistemic = euCenter[e[i]];
-    found.counts[at]++;
-    found.epistemic[at] += epistemic;
-    found.total[at] += epistemic + auCenter[a[i]];
-    if (f[i] === 1) found.flagged[at]++;
+    const between = euCenter[e[i]];
+    counts[at]++;
+    epistemic[at] += between;
+    total[at] += between + auCenter[a[i]];
+    if (f[i] === 1) flagged[at]++;
   }
   return found;
-});
+}
 
 function emptyCells(rows: Axis, columns: Axis, keys: [string, string]): Cells {
   const size = rows.names.length * columns.names.length;
@@ -120,11 +131,10 @@ function emptyCells(rows: Axis, columns: Axis, keys: [string, string]): Cells {
   };
 }
 
-function labelCells(): Cells | null {
-  const mask = maskOf(withoutKeys(state.value.terms, OUTCOME_KEYS));
+function labelCells(mask: Uint8Array): Cells | null {
   const [truth, said] = [truthBits.value, predictedBits.value];
   const [au, eu, refer] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("refer")];
-  if (!mask || !said || !au || !eu || !refer || (meta.labelled && !truth)) return null;
+  if (!said || !au || !eu || !refer || (meta.labelled && !truth)) return null;
   const shown = L <= 2 * MOST_SHOWN ? L : 2 * MOST_SHOWN;
   const names = meta.labels.slice(0, shown);
   const outcomes = meta.labelled ? OUTCOMES : ["hit"];
@@ -187,11 +197,15 @@ function cellFilters(found: Cells, y: number, x: number): Filter[] {
   ];
 }
 
+/** Whether the selection is about these classes and has this cell. */
 function isChosen(filters: Filter[]): boolean {
-  const own = filters.map((filter) => JSON.stringify(filter));
-  return state.value.terms.some((term) => {
-    const there = new Set(term.filters.map((filter) => JSON.stringify(filter)));
-    return term.add && own.every((text) => there.has(text));
+  return current.terms.some(({ add, filters: given }) => {
+    const about = given.filter(({ key }) => filters.some((own) => own.key === key));
+    const within = ({ key, values, not }: Filter) =>
+      filters.every(
+        (own) => own.key !== key || own.values.every((value) => values.includes(value) !== not),
+      );
+    return add && about.length > 0 && about.every(within);
   });
 }
 
@@ -237,7 +251,7 @@ const COLORS: [string, string][] = [
 
 export function Matrix() {
   const found = cells.value;
-  const { color, rows } = state.value;
+  const { color, rows } = current;
   const title = meta.multilabel
     ? "Labels"
     : meta.labelled
@@ -284,7 +298,7 @@ function legendWords(color: string): string {
 }
 
 function ClassSearch() {
-  const { rows } = state.value;
+  const { rows } = current;
   return (
     <input
       type="search"

@@ -6,7 +6,7 @@ import { Count, Figure } from "./count";
 import { R, hasColumn, meta, metaOf, storedColumn } from "./data";
 import * as format from "./format";
 import { memberNames, switchedOff } from "./members";
-import { go, state } from "./state";
+import { go, now as current } from "./state";
 import { derived, flagColumn } from "./cases";
 import type { Codes } from "./types";
 
@@ -39,7 +39,7 @@ function tally(bits: Codes | null, mask: Uint8Array): Float64Array | null {
 }
 
 const counted = computed(() => {
-  const mask = maskOf(state.value.terms);
+  const mask = maskOf(current.terms);
   if (mask === null) return null;
   const bitsOf = (kind: string) => (metaOf(kind) ? (storedColumn(kind)?.codes ?? null) : null);
   const truth = meta.labelled && !meta.multilabel ? columnOf("truth") : null;
@@ -57,7 +57,7 @@ const counted = computed(() => {
 });
 
 function toggle(name: string): void {
-  const { without } = state.value;
+  const { without } = current;
   const next = without.includes(name) ? without.filter((x) => x !== name) : [...without, name];
   if (next.length < memberNames.length) go({ without: next });
 }

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { K, L, R, block, blockMeta, meta, metaOf, storedColumn } from "./data";
 import { decompose, meanOf } from "./measures";
-import { state } from "./state";
+import { now as current } from "./state";
 import type { Codes, Column } from "./types";
 
 export interface CaseMembers {
@@ -93,7 +93,7 @@ export const memberNames = meta.members?.names ?? [];
 /** Positions of the members that are switched off. */
 export const switchedOff = computed<Set<number>>(() => {
   const found = new Set<number>();
-  for (const name of state.value.without) {
+  for (const name of current.without) {
     const at = memberNames.indexOf(name);
     if (at >= 0) found.add(at);
   }
@@ -101,7 +101,7 @@ export const switchedOff = computed<Set<number>>(() => {
 });
 
 const withoutKey = computed(() => [...switchedOff.value].sort((a, b) => a - b).join(","));
-const lossKey = computed(() => state.value.loss);
+const lossKey = computed(() => current.loss);
 
 /** The members that are switched on, with weights that add up to 1. */
 export function switchedOn(all: CaseMembers): CaseMembers {

@@ -19,7 +19,7 @@ import {
 import * as format from "./format";
 import { memberNames } from "./members";
 import { costs, policy } from "./refer";
-import { go, notice, state } from "./state";
+import { go, notice, now as current } from "./state";
 import { tags } from "./tags";
 
 function close(event: Event): void {
@@ -71,7 +71,7 @@ function Export() {
           text="matrix (.svg)"
           action={() => save("matrix.svg", matrixSvg() ?? "", "image/svg+xml")}
         />
-        {state.value.y === "right" ? (
+        {current.y === "right" ? (
           <Item
             text="reliability (.svg)"
             action={() => save("reliability.svg", chartSvg("reliability") ?? "", "image/svg+xml")}
@@ -212,7 +212,7 @@ export function Bar() {
         {options.length > 1 && (
           <Select
             label="measured by"
-            value={state.value.loss}
+            value={current.loss}
             options={options}
             change={(loss) => go({ loss })}
           />

@@ -1,15 +1,16 @@
 // Refer a share of all or of each class, as many as a sensitivity needs, or what the costs say.
 
 import { computed } from "@preact/signals";
-import { columnOf, maskOf, wrong } from "./cases";
+import { columnOf, contextOf, maskOf, referKey, wrong } from "./cases";
 import { ClassChoice, Count, Figure, Segments, Select } from "./count";
 import { CostPanel } from "./costs";
 import { R, meta } from "./data";
 import * as format from "./format";
 import { wilson } from "./intervals";
 import { type Policy, isFalling, labelTests, policy, policyWords, writePolicy } from "./refer";
-import { equals, withoutKeys } from "./selection";
-import { go, state } from "./state";
+import { equals, remembered, rowsIn } from "./selection";
+import type { Codes, Column } from "./types";
+import { go } from "./state";
 
 function change(patch: Partial<Policy>, how: "push" | "replace" = "push"): void {
   go({ refer: writePolicy({ ...policy.value, ...patch }) }, how);
@@ -28,41 +29,48 @@ interface Curve {
   points: { share: number; risk: number; kept: number }[];
 }
 
+const context = contextOf(() => ["refer"]);
+
 /** Error rate of the kept cases for every cut at an edge, thinned to what can be drawn. */
 const curves = computed<Curve[]>(() => {
-  const mask = maskOf(withoutKeys(state.value.terms, ["refer"]));
+  const mask = context.value;
   const errors = meta.labelled ? wrong.value : null;
   if (mask === null || errors === null) return [];
-  const found: Curve[] = [];
-  for (const [by] of MEASURES) {
+  const made = MEASURES.map(([by]) => {
     const column = columnOf(by);
-    if (column === null) continue;
-    const bins = column.centers.length;
-    const [n, bad] = [new Uint32Array(bins), new Uint32Array(bins)];
-    let [kept, wrongs] = [0, 0];
-    for (let i = 0; i < R; i++) {
-      const code = column.codes[i];
-      if (mask[i] === 0 || errors.codes[i] === 255 || code === column.missing) continue;
-      n[code]++;
-      bad[code] += errors.codes[i];
-      kept++;
-      wrongs += errors.codes[i];
-    }
-    const all = kept;
-    const points = [{ share: 0, risk: wrongs / all, kept: all }];
-    for (let b = 0; b < bins; b++) {
-      const code = isFalling(by) ? bins - 1 - b : b;
-      if (n[code] === 0) continue;
-      kept -= n[code];
-      wrongs -= bad[code];
-      const share = 1 - kept / all;
-      if (kept > 0 && share - points[points.length - 1].share >= 0.004)
-        points.push({ share, risk: wrongs / kept, kept });
-    }
-    found.push({ by, points });
-  }
-  return found;
+    if (column === null) return null;
+    return remembered(mask, "curve " + by, () => curveOf(by, column, errors.codes, mask));
+  });
+  return made.filter((curve) => curve !== null);
 });
+
+function curveOf(by: string, column: Column, errors: Codes, mask: Uint8Array): Curve {
+  const bins = column.centers.length;
+  const counts = new Uint32Array(3 * (Math.min(column.missing, 65535) + 1));
+  const rows = rowsIn(mask);
+  const codes = column.codes;
+  for (let r = 0; r < rows.length; r++) {
+    const i = rows[r];
+    const bad = errors[i];
+    counts[3 * codes[i] + (bad > 1 ? 2 : bad)]++;
+  }
+  let [kept, wrongs] = [0, 0];
+  for (let code = 0; code < bins; code++) {
+    kept += counts[3 * code] + counts[3 * code + 1];
+    wrongs += counts[3 * code + 1];
+  }
+  const all = kept;
+  const points = [{ share: 0, risk: wrongs / all, kept: all }];
+  for (let b = 0; b < bins; b++) {
+    const code = isFalling(by) ? bins - 1 - b : b;
+    kept -= counts[3 * code] + counts[3 * code + 1];
+    wrongs -= counts[3 * code + 1];
+    const share = 1 - kept / all;
+    if (kept > 0 && share - points[points.length - 1].share >= 0.004)
+      points.push({ share, risk: wrongs / kept, kept });
+  }
+  return { by, points };
+}
 
 const SIZE = { width: 520, height: 220, left: 46, bottom: 34, top: 10, right: 14 };
 
@@ -174,24 +182,29 @@ interface Outcome {
 }
 
 const outcome = computed<Outcome | null>(() => {
-  const mask = maskOf(withoutKeys(state.value.terms, ["refer"]));
+  const mask = context.value;
   const refer = columnOf("refer");
   const errors = meta.labelled ? wrong.value : null;
   if (mask === null || refer === null) return null;
-  const found = { n: 0, referred: 0, referredWrong: 0, kept: 0, keptWrong: 0 };
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0 || refer.codes[i] === 255) continue;
-    const bad = errors !== null && errors.codes[i] === 1 ? 1 : 0;
-    found.n++;
-    if (refer.codes[i] === 1) {
-      found.referred++;
-      found.referredWrong += bad;
-    } else {
-      found.kept++;
-      found.keptWrong += bad;
+  return remembered(mask, "outcome " + referKey.value, () => {
+    const found = { n: 0, referred: 0, referredWrong: 0, kept: 0, keptWrong: 0 };
+    const rows = rowsIn(mask);
+    for (let r = 0; r < rows.length; r++) {
+      const i = rows[r];
+      const referred = refer.codes[i];
+      if (referred === 255) continue;
+      const bad = errors !== null && errors.codes[i] === 1 ? 1 : 0;
+      found.n++;
+      if (referred === 1) {
+        found.referred++;
+        found.referredWrong += bad;
+      } else {
+        found.kept++;
+        found.keptWrong += bad;
+      }
     }
-  }
-  return found;
+    return found;
+  });
 });
 
 function Result() {

@@ -13,8 +13,8 @@ import {
 import { R, meta } from "./data";
 import { embedded, membersAt, recomputed, switchedOn } from "./members";
 import { ABSTAIN, ASK, type Costs, alarmOrder, chooseClass, decideLabel, meanOf } from "./measures";
-import { sortedRows } from "./selection";
-import { state } from "./state";
+import { rowsIn, sortedRows } from "./selection";
+import { now as current } from "./state";
 import type { Column } from "./types";
 
 export interface Policy {
@@ -57,8 +57,8 @@ export function writePolicy({ kind, share, by, label }: Policy): string {
 }
 
 export const policy = computed(() => readPolicy(referText.value));
-const referText = computed(() => state.value.refer);
-const costsText = computed(() => state.value.costs);
+const referText = computed(() => current.refer);
+const costsText = computed(() => current.costs);
 
 /** Costs as typed: invalid texts are kept, and make the plan "not computed". */
 export interface CostTexts {
@@ -268,7 +268,7 @@ function referEach(column: Column, share: number, base: Uint8Array, falling: boo
   const open = new Uint8Array(size).fill(1);
   const cuts = new Int32Array(size).fill(falling ? column.centers.length : -1);
   const inBin = new Uint32Array(size);
-  const rows = sortedRows(base, column.codes, column.missing, falling);
+  const rows = sortedRows(rowsIn(base), column.codes, column.missing, falling);
   for (let i = 0; i < rows.length;) {
     const code = column.codes[rows[i]];
     if (code === column.missing) break;

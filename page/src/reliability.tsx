@@ -8,7 +8,7 @@ import * as format from "./format";
 import { wilson } from "./intervals";
 import { labelTests } from "./refer";
 import { codesOfRange, equals, withoutKeys } from "./selection";
-import { state } from "./state";
+import { now as current } from "./state";
 
 const TENTHS = 10;
 
@@ -22,9 +22,9 @@ interface Bin {
 }
 
 const bins = computed<Bin[] | null>(() => {
-  const key = state.value.x;
+  const key = current.x;
   const column = columnOf(key);
-  const mask = maskOf(withoutKeys(state.value.terms, [key]));
+  const mask = maskOf(withoutKeys(current.terms, [key]));
   const errors = wrong.value;
   if (column === null || column.kind !== "number" || mask === null || errors === null) return null;
   const label = key.startsWith("p:") ? meta.labels.indexOf(key.slice(2)) : -1;
@@ -62,7 +62,7 @@ const SIZE = { width: 360, height: 250, left: 44, bottom: 36, top: 10, right: 12
 
 export function Reliability() {
   const found = bins.value;
-  const key = state.value.x;
+  const key = current.x;
   if (found === null) return <p class="soft">Counting …</p>;
   const what = key.startsWith("p:") ? key.slice(2) : "right";
   const width = SIZE.width - SIZE.left - SIZE.right;

@@ -124,29 +124,60 @@ export function countOnes(mask: Uint8Array): number {
   return n;
 }
 
-/** Rows of the mask by code, counted into place: O(rows + codes). Missing values come last. */
+const rowLists = new WeakMap<Uint8Array, Uint32Array>();
+
+/** The rows of a mask, which must not change any more. */
+export function rowsIn(mask: Uint8Array): Uint32Array {
+  let rows = rowLists.get(mask);
+  if (rows === undefined) {
+    rows = new Uint32Array(countOnes(mask));
+    let n = 0;
+    for (let i = 0; i < mask.length; i++) if (mask[i] === 1) rows[n++] = i;
+    rowLists.set(mask, rows);
+  }
+  return rows;
+}
+
+const results = new WeakMap<object, Map<string, unknown>>();
+
+/** What was computed of a mask before; `key` says what, and by which settings. */
+export function remembered<T>(mask: Uint8Array, key: string, compute: () => T | null): T | null {
+  let known = results.get(mask);
+  if (known === undefined) results.set(mask, (known = new Map()));
+  if (known.has(key)) return known.get(key) as T;
+  const found = compute();
+  if (found !== null) known.set(key, found);
+  return found;
+}
+
+/** Rows by code, counted into place: O(rows + codes). Missing values come last. */
 export function sortedRows(
-  mask: Uint8Array,
+  among: Uint32Array,
   codes: Codes,
   missing: number,
   falling: boolean,
 ): Uint32Array {
   let largest = 0;
-  let n = 0;
-  for (let i = 0; i < mask.length; i++) {
-    if (mask[i] === 0) continue;
-    n++;
-    if (codes[i] !== missing && codes[i] > largest) largest = codes[i];
+  const n = among.length;
+  for (let i = 0; i < n; i++) {
+    const code = codes[among[i]];
+    if (code !== missing && code > largest) largest = code;
   }
   const bins = largest + 2;
+  const place = new Uint32Array(bins);
+  for (let code = 0; code <= largest; code++) place[code] = falling ? largest - code : code;
+  const last = bins - 1;
   const start = new Uint32Array(bins + 1);
-  const place = (code: number) => {
-    if (code === missing) return bins - 1;
-    return falling ? largest - code : code;
-  };
-  for (let i = 0; i < mask.length; i++) if (mask[i] === 1) start[place(codes[i]) + 1]++;
+  for (let i = 0; i < n; i++) {
+    const code = codes[among[i]];
+    start[(code === missing ? last : place[code]) + 1]++;
+  }
   for (let b = 0; b < bins; b++) start[b + 1] += start[b];
   const rows = new Uint32Array(n);
-  for (let i = 0; i < mask.length; i++) if (mask[i] === 1) rows[start[place(codes[i])]++] = i;
+  for (let i = 0; i < n; i++) {
+    const row = among[i];
+    const code = codes[row];
+    rows[start[code === missing ? last : place[code]]++] = row;
+  }
   return rows;
 }

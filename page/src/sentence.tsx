@@ -19,7 +19,7 @@ import { wilson } from "./intervals";
 import { embedded, memberNames, switchedOff } from "./members";
 import { plan, policyWords } from "./refer";
 import { codesOfRange } from "./selection";
-import { go, notice, state } from "./state";
+import { go, notice, now as current } from "./state";
 import type { Column } from "./types";
 
 function rangeWords(column: Column | null, value: string): string {
@@ -48,7 +48,7 @@ export function filterWords({ key, values, not }: Filter): string {
 }
 
 function Chips() {
-  const { terms } = state.value;
+  const { terms } = current;
   const remove = (at: number, which: number) => {
     const next = terms.map((term, i) =>
       i === at ? { ...term, filters: term.filters.filter((_, j) => j !== which) } : term,
@@ -108,7 +108,7 @@ const base = computed(() => {
 });
 
 function Words({ now }: { now: Figures }) {
-  const { terms } = state.value;
+  const { terms } = current;
   const off = [...switchedOff.value];
   const without = off.map((j) => memberNames[j]).join(", ");
   const words = termsWords(terms);
@@ -258,7 +258,7 @@ function cards(now: Figures, all: Figures): OneFigure[] {
     }
     found.push(accuracy);
   }
-  const about = meta.losses.find((loss) => loss.key === state.value.loss) ?? meta.losses[0];
+  const about = meta.losses.find((loss) => loss.key === current.loss) ?? meta.losses[0];
   const mean = exact?.mean?.[about.key];
   const total = (mine: Figures) => (everything && mean ? mean.total : mine.total);
   const share = (mine: Figures) => (mine.total > 0 ? mine.epistemic / mine.total : 0);
@@ -341,7 +341,7 @@ export function Sentence() {
   const now = figures.value;
   const all = allFigures.value;
   if (now === null || all === null) return <p class="words">Reading the cases …</p>;
-  const everything = state.value.terms.length === 0;
+  const everything = current.terms.length === 0;
   return (
     <section class="sentence" aria-label="Selection">
       <div class="line">

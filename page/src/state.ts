@@ -1,12 +1,17 @@
 // One object is the state; the URL's hash is the same in writing.
 
 import { computed, signal } from "@preact/signals";
-import { type Filter, type State, type Term, readHash, writeHash } from "./hash";
+import { DEFAULTS, type Filter, type State, type Term, readHash, writeHash } from "./hash";
 import { narrowed, withoutKeys } from "./selection";
 
 export const state = signal<State>(readHash("", () => true).state);
 export const notice = signal("");
-export const pick = <K extends keyof State>(key: K) => computed(() => state.value[key]);
+/** The parts of the state: what reads one of them is redone only when that one changes. */
+export const now = {} as Readonly<State>;
+for (const key of Object.keys(DEFAULTS) as (keyof State)[]) {
+  const part = computed(() => state.value[key]);
+  Object.defineProperty(now, key, { get: () => part.value, enumerable: true });
+}
 
 let known: (key: string) => boolean = () => true;
 

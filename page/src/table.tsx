@@ -9,7 +9,7 @@ import type { Filter } from "./hash";
 import { memberNames } from "./members";
 import { MemberTable } from "./member-table";
 import { equals } from "./selection";
-import { go, state } from "./state";
+import { go, now as current } from "./state";
 import { type Group, type Grouped, grouped } from "./groups";
 
 const search = signal("");
@@ -228,7 +228,7 @@ function columnsFor(found: Grouped): ColumnView[] {
 }
 
 function detectionColumns(): ColumnView[] {
-  const { loss } = state.value;
+  const { loss } = current;
   return ["total", "epistemic"].map((part) => {
     const of = (g: Group) =>
       meta.exact.detection?.find((set) => set.name === g.name)?.auroc[`${loss}.${part}`];
@@ -258,7 +258,7 @@ function detectionColumns(): ColumnView[] {
 }
 
 export function TableView() {
-  const { by } = state.value;
+  const { by } = current;
   return (
     <section class="panel" id="table" aria-labelledby="table-title" tabIndex={-1}>
       <header>
@@ -289,7 +289,7 @@ export function TableView() {
 }
 
 const noteOfGroup = computed(() => {
-  const by = state.value.by;
+  const by = current.by;
   if (by === "set_size" || by === "covered") return meta.exact.sets?.sentence ?? "";
   if (by === "class") return meta.exact.calibration?.sentence ?? "";
   return "";
@@ -297,7 +297,7 @@ const noteOfGroup = computed(() => {
 
 function GroupTable() {
   const found = grouped.value;
-  const { order, by } = state.value;
+  const { order, by } = current;
   if (found === null) return <p class="soft">Counting …</p>;
   const views = columnsFor(found);
   const usual = found.ordered ? "" : found.classes && meta.labelled ? "-missed" : "-n";
