@@ -234,7 +234,7 @@ export const referKey = computed(() => `${current.refer}|${current.costs}`);
 /** The rows of a selection as 0 and 1; null while a column is loading. Must not be changed. */
 export function maskOf(terms: Term[], everywhere = false): Uint8Array | null {
   const flagged = terms.some(({ filters }) =>
-    filters.some(({ key }) => key === "refer" || key === "decision"),
+    filters.some(({ key }) => key === "flagged" || key === "decision"),
   );
   const policy = flagged ? referKey.value : "";
   const key = `${everywhere}#${settings.value}#${policy}#${writeTerms(terms)}`;
@@ -311,7 +311,7 @@ export interface Figures {
 /** Number of cases, shares and means over a mask, in one pass. */
 export function figuresOf(mask: Uint8Array): Figures | null {
   const [au, eu, top] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("top")];
-  const flagged = columnOf("refer");
+  const flagged = columnOf("flagged");
   const wrongs = meta.labelled ? wrong.value : null;
   if (au === null || eu === null || flagged === null || (meta.labelled && wrongs === null))
     return null;

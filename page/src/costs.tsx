@@ -132,7 +132,7 @@ export function CostPanel() {
 
 function PlanSummary() {
   const found = plan.value;
-  const mask = maskOf(withoutKeys(current.terms, ["decision", "refer"]));
+  const mask = maskOf(withoutKeys(current.terms, ["decision", "flagged"]));
   if (found === null || mask === null) return <p class="soft">Computing …</p>;
   const counts = [0, 0, 0];
   let [cost, n] = [0, 0];
@@ -152,7 +152,7 @@ function PlanSummary() {
           <Count
             n={counts[k]}
             filters={[equals("decision", name)]}
-            keys={["decision", "refer"]}
+            keys={["decision", "flagged"]}
             name={`plan.${name}`}
           />
         </span>

@@ -46,7 +46,7 @@ export function selectionCsv(): string {
     "flagged",
   ];
   const lines = [header.map(csvCell).join(",")];
-  const refer = columnOf("refer");
+  const refer = columnOf("flagged");
   for (const row of rows()) {
     const line = [exported(row), predictionWords(row, "pred")];
     if (meta.labelled) line.push(predictionWords(row, "truth"));

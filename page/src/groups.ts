@@ -83,7 +83,7 @@ class Sums {
 
 /** Sums by group; `place` gives the group of a code, or −1. */
 function sumsBy(mask: Uint8Array, codes: Codes, place: Int32Array, size: number): Sums | null {
-  const [au, eu, refer, top] = ["aleatoric", "epistemic", "refer", "top"].map(columnOf);
+  const [au, eu, refer, top] = ["aleatoric", "epistemic", "flagged", "top"].map(columnOf);
   const errors = meta.labelled ? wrong.value : null;
   const cover = hasColumn("covered") ? columnOf("covered") : null;
   if (!au || !eu || !refer || !top || (meta.labelled && !errors)) return null;
@@ -239,7 +239,7 @@ function byClass(mask: Uint8Array): Grouped | null {
   if (sets === null) for (let k = 0; k < meta.class_names.length; k++) place[k] = k;
   else sets.forEach((inside, e) => inside.forEach((k) => (place[k] = e)));
   const sums = sumsBy(mask, own.codes, place, L);
-  const refer = columnOf("refer");
+  const refer = columnOf("flagged");
   if (sums === null || refer === null) return null;
   const [missed, known, alarms] = [new Float64Array(L), new Float64Array(L), new Float64Array(L)];
   if (truth !== null) {
@@ -293,7 +293,7 @@ function byOverlappingEvents(
   predicted: Column,
   key: string,
 ): Grouped | null {
-  const refer = columnOf("refer");
+  const refer = columnOf("flagged");
   if (refer === null) return null;
   const parts = labelParts(mask);
   const groups: Group[] = [];
@@ -332,7 +332,7 @@ function byOverlappingEvents(
 
 function byLabel(mask: Uint8Array): Grouped | null {
   const [truth, said] = [truthBits.value, predictedBits.value];
-  const refer = columnOf("refer");
+  const refer = columnOf("flagged");
   if (!said || !refer || (meta.labelled && !truth)) return null;
   const [n, missed, known, alarms] = [0, 1, 2, 3].map(() => new Float64Array(L));
   for (let i = 0; i < R; i++) {

@@ -95,7 +95,7 @@ export const cells = computed<Cells | null>(() => {
 function classCells(mask: Uint8Array, own: Axis, place: Int16Array): Cells | null {
   const n = own.names.length;
   const [row, column] = [columnOf(PAIR_KEYS[0]), columnOf(PAIR_KEYS[1])];
-  const [au, eu, refer] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("refer")];
+  const [au, eu, refer] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("flagged")];
   if (!row || !column || !au || !eu || !refer) return null;
   const found = emptyCells(own, own, PAIR_KEYS);
   const { counts, epistemic, total, flagged } = found;
@@ -133,7 +133,7 @@ function emptyCells(rows: Axis, columns: Axis, keys: [string, string]): Cells {
 
 function labelCells(mask: Uint8Array): Cells | null {
   const [truth, said] = [truthBits.value, predictedBits.value];
-  const [au, eu, refer] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("refer")];
+  const [au, eu, refer] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("flagged")];
   if (!said || !au || !eu || !refer || (meta.labelled && !truth)) return null;
   const shown = L <= 2 * MOST_SHOWN ? L : 2 * MOST_SHOWN;
   const names = meta.labels.slice(0, shown);

@@ -1,7 +1,7 @@
 // Refer a share of all or of each class, as many as a sensitivity needs, or what the costs say.
 
 import { computed } from "@preact/signals";
-import { columnOf, contextOf, maskOf, referKey, wrong } from "./cases";
+import { columnOf, contextOf, referKey, wrong } from "./cases";
 import { ClassChoice, Count, Figure, Segments, Select } from "./count";
 import { CostPanel } from "./costs";
 import { R, meta } from "./data";
@@ -29,7 +29,7 @@ interface Curve {
   points: { share: number; risk: number; kept: number }[];
 }
 
-const context = contextOf(() => ["refer"]);
+const context = contextOf(() => ["flagged"]);
 
 /** Error rate of the kept cases for every cut at an edge, thinned to what can be drawn. */
 const curves = computed<Curve[]>(() => {
@@ -130,7 +130,9 @@ function CurveChart() {
           referred →
         </text>
         <line class="random" x1={x(0)} x2={x(1)} y1={y(random)} y2={y(random)} />
-        <path class="band" d={`${path(forward)}${path(back).replace("M", "L")}Z`} />
+        {shown.length > 1 && (
+          <path class="band" d={`${path(forward)}${path(back).replace("M", "L")}Z`} />
+        )}
         {found
           .filter((curve) => curve.by !== by)
           .map((curve) => (
@@ -183,7 +185,7 @@ interface Outcome {
 
 const outcome = computed<Outcome | null>(() => {
   const mask = context.value;
-  const refer = columnOf("refer");
+  const refer = columnOf("flagged");
   const errors = meta.labelled ? wrong.value : null;
   if (mask === null || refer === null) return null;
   return remembered(mask, "outcome " + referKey.value, () => {
@@ -210,9 +212,9 @@ const outcome = computed<Outcome | null>(() => {
 function Result() {
   const now = outcome.value;
   if (now === null || now.n === 0) return null;
-  const [referred, kept] = [equals("refer", "1"), equals("refer", "0")];
+  const [referred, kept] = [equals("flagged", "1"), equals("flagged", "0")];
   const bad = equals("wrong", "1");
-  const keys = ["refer"];
+  const keys = ["flagged"];
   const risk = now.keptWrong / now.kept;
   const [low, high] = wilson(risk, now.kept);
   return (
@@ -252,12 +254,15 @@ function Result() {
   );
 }
 
+const CLASS_KEYS = ["truth", "pred", "flagged", "missed", "hit", "alarm", "has"];
+const classContext = contextOf(() => CLASS_KEYS);
+
 /** What the target costs: sensitivity reached, and the misses that stay. */
 function ClassResult() {
   const { label } = policy.value;
   const at = meta.labels.indexOf(label);
-  const mask = maskOf([]);
-  const refer = columnOf("refer");
+  const mask = classContext.value;
+  const refer = columnOf("flagged");
   if (at < 0 || mask === null || refer === null) return <p class="soft">Choose a class.</p>;
   const { has, says } = labelTests(at);
   let [positives, predicted, referred, missed] = [0, 0, 0, 0];
@@ -275,7 +280,7 @@ function ClassResult() {
     : [equals("truth", ...names), { ...equals("pred", ...names), not: true }];
   const sensitivity = (predicted + referred) / positives;
   const [low, high] = wilson(sensitivity, positives);
-  const all = Object.keys({ truth: 0, pred: 0, refer: 0, missed: 0 });
+
   return (
     <p class="result">
       Sensitivity for {label}:{" "}
@@ -289,15 +294,15 @@ function ClassResult() {
       . Missed and referred{" "}
       <Count
         n={referred}
-        filters={[...miss, equals("refer", "1")]}
-        keys={all}
+        filters={[...miss, equals("flagged", "1")]}
+        keys={CLASS_KEYS}
         name="policy.class.referred"
       />
       , missed and kept{" "}
       <Count
         n={missed}
-        filters={[...miss, equals("refer", "0")]}
-        keys={all}
+        filters={[...miss, equals("flagged", "0")]}
+        keys={CLASS_KEYS}
         name="policy.class.kept"
       />
       . <span class="soft">The threshold is chosen on these cases; check it on others.</span>
@@ -325,23 +330,22 @@ export function PolicyView() {
     return kind !== "costs" || meta.blocks["members"] !== undefined;
   });
   const measures = [...MEASURES];
-  const ofLabel = `p:${now.label}`;
   if (now.kind === "class" && meta.blocks["mean"]?.edges)
-    measures.unshift([ofLabel, `probability of ${now.label}`]);
+    measures.unshift(["p", "probability of the class"]);
   const choose = (kind: string) => {
     const label = now.label || usualLabel();
     if (kind !== "class")
       change({
         kind: kind as Policy["kind"],
         share: now.kind === "class" ? 0.1 : now.share,
-        by: now.by.startsWith("p:") ? "total" : now.by,
+        by: now.by === "p" ? "total" : now.by,
       });
     else
       change({
         kind,
         label,
         share: 0.95,
-        by: meta.blocks["mean"]?.edges ? `p:${label}` : "total",
+        by: meta.blocks["mean"]?.edges ? "p" : "total",
       });
   };
   return (
@@ -362,12 +366,7 @@ export function PolicyView() {
                   label="class"
                   value={now.label}
                   names={meta.labels}
-                  change={(label) =>
-                    change({
-                      label,
-                      by: now.by.startsWith("p:") ? `p:${label}` : now.by,
-                    })
-                  }
+                  change={(label) => change({ label })}
                 />
               )}
               <label class="choice">

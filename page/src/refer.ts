@@ -56,6 +56,12 @@ export function writePolicy({ kind, share, by, label }: Policy): string {
   return `${kind}:${share}:${by}`;
 }
 
+/** The column that cases are referred by; "p" is the probability of the policy's class. */
+export function measureKey({ by, label }: Policy): string {
+  if (by === "p") return `p:${label}`;
+  return ["total", "aleatoric", "epistemic", "top"].includes(by) ? by : "total";
+}
+
 export const policy = computed(() => readPolicy(referText.value));
 const referText = computed(() => current.refer);
 const costsText = computed(() => current.costs);
@@ -365,8 +371,13 @@ export const refer = computed<Column | null>(() => {
       for (let i = 0; i < R; i++)
         codes[i] = Math.min(found.action[i], found.action[i] === 255 ? 255 : 1);
   } else {
-    const column = columnOf(now.by);
-    if (column === null || (!meta.multilabel && columnOf("pred") === null)) return null;
+    const column = columnOf(measureKey(now));
+    if (
+      column === null ||
+      column.kind !== "number" ||
+      (!meta.multilabel && columnOf("pred") === null)
+    )
+      return null;
     const rows = recomputed.value?.rows;
     const within = rows === undefined ? base : base.map((x, i) => x & rows[i]);
     const falling = isFalling(now.by);
@@ -375,9 +386,9 @@ export const refer = computed<Column | null>(() => {
     else if (now.kind === "class") codes = referForClass(column, now, within, falling);
     else codes = referAll(column, now.share, within, falling);
   }
-  return flagColumn("refer", "flagged", codes);
+  return flagColumn("flagged", "flagged", codes);
 });
-derived.set("refer", () => refer.value);
+derived.set("flagged", () => refer.value);
 
 export const decision = computed<Column | null>(() => {
   const found = plan.value;
@@ -394,8 +405,8 @@ export const policyWords = computed(() => {
   const measure =
     by === "top"
       ? "the lowest probability"
-      : by.startsWith("p:")
-        ? by.replace("p:", "probability of ")
+      : by === "p"
+        ? `the highest probability of ${label}`
         : `the most ${by} uncertainty`;
   if (kind === "costs") return "abstain or ask, by the costs given";
   if (kind === "each") return `the ${percentage} % of each predicted class with ${measure}`;

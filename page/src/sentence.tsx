@@ -36,7 +36,7 @@ function rangeWords(column: Column | null, value: string): string {
 export function filterWords({ key, values, not }: Filter): string {
   const column = ["hit", "missed", "alarm"].includes(key) ? null : columnOf(key);
   if (key === "wrong") return (values[0] === "1") !== not ? "wrong" : "right";
-  if (key === "refer") return (values[0] === "1") !== not ? "flagged" : "not flagged";
+  if (key === "flagged") return (values[0] === "1") !== not ? "flagged" : "not flagged";
   if (key === "next") return "to be labeled next";
   const shown =
     values.length > 4
@@ -292,7 +292,7 @@ function cards(now: Figures, all: Figures): OneFigure[] {
         all: all.flagged,
         count: {
           n: now.flaggedCount,
-          filters: [{ key: "refer", values: ["1"], not: false }],
+          filters: [{ key: "flagged", values: ["1"], not: false }],
         },
       },
       now.effective,
@@ -340,7 +340,7 @@ import { selected as selectedMask } from "./cases";
 export function Sentence() {
   const now = figures.value;
   const all = allFigures.value;
-  if (now === null || all === null) return <p class="words">Reading the cases …</p>;
+  if (now === null || all === null) return <p class="sentence words">Reading the cases …</p>;
   const everything = current.terms.length === 0;
   return (
     <section class="sentence" aria-label="Selection">

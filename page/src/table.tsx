@@ -56,7 +56,7 @@ function counts(
   };
 }
 
-const flagged = equals("refer", "1");
+const flagged = equals("flagged", "1");
 const isWrong = equals("wrong", "1");
 
 function uncertaintyColumns(largest: number): ColumnView[] {
@@ -357,7 +357,10 @@ function GroupTable() {
                   {group.name === "" ? "missing" : group.name}
                 </th>
                 {views.map((each) => (
-                  <td key={each.key} class={each.key === "total" ? "bar" : "number"}>
+                  <td
+                    key={each.key}
+                    class={each.key === "total" ? "bar" : `number ${each.key}-column`}
+                  >
                     {each.cell(group, found)}
                   </td>
                 ))}
@@ -386,7 +389,7 @@ function Head({ view, sort }: { view: Pick<ColumnView, "key" | "title" | "note">
   return (
     <th
       scope="col"
-      class={view.key === "name" ? "" : view.key === "total" ? "bar" : "number"}
+      class={view.key === "name" ? "" : view.key === "total" ? "bar" : `number ${view.key}-column`}
       aria-sort={own ? (falling ? "descending" : "ascending") : undefined}
     >
       <button
