@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = 175_000
+LIBRARY = 176_500
 FOLDER = 25_000
 
 

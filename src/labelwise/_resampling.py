@@ -28,7 +28,7 @@ COUNTS_PER_BLOCK = 4_000_000
 """Counts drawn per block: 32 MB."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """A number (or an array of numbers) with a confidence interval; the bounds are NaN if no
     interval was requested.
@@ -45,6 +45,17 @@ class Estimate:
 
     def __float__(self) -> float:
         return float(self.value)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def columns(self, name: str) -> dict[str, Any]:
+        """Value and bounds as columns of a table; no bounds without an interval."""
+        value = np.atleast_1d(self.value)
+        if np.all(np.isnan(self.low)) and np.all(np.isnan(self.high)):
+            return {name: value}
+        bounds = (np.broadcast_to(bound, value.shape) for bound in (self.low, self.high))
+        return dict(zip((name, f"{name}_low", f"{name}_high"), (value, *bounds), strict=True))
 
     def __str__(self) -> str:
         if np.ndim(self.value):

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ._errors import InputError
 from ._format import MISSING, number
 from ._frames import ids_at, is_positions
 from ._lazy import imported
+from ._resampling import Estimate
 from ._validation.arguments import check_choice
 
 LIBRARIES = ("pandas", "polars")
@@ -71,6 +72,70 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self._summary().html()
+
+
+class Tabular(Shown):
+    """A result that is a table: `to_frame`, its ``repr`` and its HTML show the same columns."""
+
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    def _columns(self) -> dict[str, Any]:
+        """Columns of equal length; unless a result says otherwise, one row of its numbers."""
+        columns: dict[str, Any] = {}
+        for field in fields(cast(Any, self)):
+            value = getattr(self, field.name)
+            if isinstance(value, Estimate):
+                columns |= value.columns(field.name)
+            elif isinstance(value, str | float | int):
+                columns[field.name] = [value]
+        return columns
+
+    def to_frame(self, *, library: Library = "pandas") -> Any:
+        """The table as a data frame of pandas or polars."""
+        return frame(self._columns(), library)
+
+    def _summary(self) -> Summary:
+        columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
+        n = len(next(iter(columns.values())))
+        shown, note = range(n), ""
+        if n > SHOWN:
+            shown = np.linspace(0, n - 1, SHOWN).astype(int).tolist()
+            note = f"{SHOWN} of {n:,} rows; all are in .to_frame()"
+        bounds = [name for name in columns if f"{name}_low" in columns]
+        folded = {f"{name}_{side}" for name in bounds for side in ("low", "high")}
+        header = [name for name in columns if name not in folded]
+        rows = []
+        for i in shown:
+            row = {name: columns[name][i] for name in header}
+            for name in bounds:
+                ends = (columns[name + side][i] for side in ("", "_low", "_high"))
+                row[name] = "{} [{}, {}]".format(*map(_cell_text, ends))
+            rows.append(tuple(row.values()))
+        return Summary(self._title(), header, rows, note)
+
+
+class Sentences(Tabular):
+    """A result that prints as sentences, from its ``__str__``."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return Summary(str(self)).html()
+
+
+class Check(Sentences):
+    """A result that says by ``ok`` whether nothing was found, in sentences."""
+
+    def __bool__(self) -> NoReturn:
+        """Refuse: ``if check_calibration(...)`` does not tell whether "found something" or "all is
+        well" is meant.
+        """
+        raise TypeError(
+            "the result of a check is neither true nor false: use .ok of this "
+            f"{type(self).__name__}"
+        )
 
 
 def _cell_text(x: Any) -> str:

@@ -21,7 +21,7 @@ def test_entries_an_axiom_does_not_speak_about_are_absent():
 
 
 def test_printing():
-    assert str(table("log")).splitlines()[4].split() == ["A3", "weak", "-", "strict"]
+    assert str(table("log")).splitlines()[5].split() == ["A3", "weak", "-", "strict"]
     assert str(table("log")["A4", "AU"]).startswith(
         "A4 (not lower after a shift toward the center) fails for AU: Q = "
     )

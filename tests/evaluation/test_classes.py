@@ -59,7 +59,7 @@ def test_definitions(rare):
     )
     assert summary.counts.tolist() == [700, 280, 20]
     assert np.isnan(summary.everywhere.epistemic_share.low)
-    assert str(summary).splitlines()[1].split()[0] == "rare"
+    assert str(summary).splitlines()[2].split()[0] == "rare"
 
 
 def test_bootstrap_replicates_follow_the_definition(rare):

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from operator import index
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from .._errors import InputError, did_you_mean
-
-
-class Check:
-    """A result that says by ``ok`` whether nothing was found, and prints as sentences."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __bool__(self) -> NoReturn:
-        """Refuse: ``if check_calibration(...)`` does not tell whether "found something" or "all is
-        well" is meant.
-        """
-        raise TypeError(
-            "the result of a check is neither true nor false: use .ok of this "
-            f"{type(self).__name__}"
-        )
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> None:

@@ -75,15 +75,16 @@ def check(
     --------
     >>> table = check("squared")
     >>> print(table)
-    squared loss    TU      AU      EU
-    A0              holds   holds   holds
-    A1              -       -       holds
-    A2              holds   -       fails
-    A3              weak    -       strict
-    A4              strict  strict  -
-    A5              -       -       holds
-    A6              -       holds   -
-    A7              holds   holds   holds
+    squared loss
+      axiom      TU      AU      EU
+      A0      holds   holds   holds
+      A1          -       -   holds
+      A2      holds       -   fails
+      A3       weak       -  strict
+      A4     strict  strict       -
+      A5          -       -   holds
+      A6          -   holds       -
+      A7      holds   holds   holds
     >>> print(table["A2", "EU"].counterexample.sentence)
     EU(Q) = 0.5 > EU(Q') = 0.166667
     """

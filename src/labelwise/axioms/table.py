@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from .._tables import Sentences, Tabular
 from ..distributions import Ensemble
 from .measures import Q
 from .shifts import support
@@ -12,8 +14,8 @@ from .shifts import support
 MEASURES = ("TU", "AU", "EU")
 
 
-@dataclass(frozen=True, eq=False)
-class Counterexample:
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterexample(Sentences):
     """A Q at which an axiom (or its strict version) fails, and the distributions it is compared
     with.
 
@@ -54,8 +56,8 @@ def _distribution_in_words(q: Q) -> str:
     return " + ".join(shown)
 
 
-@dataclass(frozen=True, eq=False)
-class AxiomResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class AxiomResult(Sentences):
     """Whether one axiom holds for one of TU, AU, EU."""
 
     axiom: str
@@ -103,8 +105,8 @@ class AxiomResult:
         return text if self.tie is None else f"{text}; equality for example at {self.tie}"
 
 
-@dataclass(frozen=True, eq=False)
-class AxiomTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class AxiomTable(Tabular):
     """Axiom × measure: ``table["A3", "EU"]`` is one result, ``print(table)`` shows all."""
 
     name: str
@@ -133,9 +135,13 @@ class AxiomTable:
     def _axioms(self) -> list[str]:
         return list(dict.fromkeys(result.axiom for result in self.results))
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
+        return self.name
+
+    def _columns(self) -> dict[str, Any]:
         cells = {(result.axiom, result.measure): result.verdict for result in self.results}
-        rows: list[tuple[str, ...]] = [(self.name, *MEASURES)]
-        for axiom in self._axioms():
-            rows.append((axiom, *(cells.get((axiom, measure), "-") for measure in MEASURES)))
-        return "\n".join(f"{row[0]:<16}{row[1]:<8}{row[2]:<8}{row[3]}" for row in rows)
+        axioms = self._axioms()
+        columns: dict[str, Any] = {"axiom": axioms}
+        for measure in MEASURES:
+            columns[measure] = [cells.get((axiom, measure), "-") for axiom in axioms]
+        return columns

@@ -10,8 +10,7 @@ import numpy as np
 
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
-from .._tables import counted
-from .._validation.arguments import Check
+from .._tables import Check, counted
 from ..evaluation._excess import mean_excess
 from .errors import BinnedErrors
 

@@ -17,13 +17,14 @@ import numpy as np
 
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
+from .._tables import Tabular
 from .._validation.arguments import as_rng, check_positive
 from ..evaluation._forecasts import forecasts
 from .reliability import Binned, with_top_label
 
 
-@dataclass(frozen=True, eq=False)
-class CalibrationErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationErrors(Tabular):
     """Expected calibration errors; 0 is perfect."""
 
     ece: Estimate | None
@@ -31,6 +32,14 @@ class CalibrationErrors:
     classwise: Estimate
     """Error of each class's probability, (K,)."""
     class_names: tuple[str, ...]
+
+    def _title(self) -> str:
+        if self.ece is None:
+            return "Calibration errors of the labels"
+        return f"Calibration error of the top label: {self.ece}; of each class:"
+
+    def _columns(self) -> dict[str, Any]:
+        return {"class": self.class_names, **self.classwise.columns("error")}
 
 
 class BinnedErrors:

@@ -13,7 +13,7 @@ from .._arrays import like, to_numpy
 from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import same_rows
-from .._tables import first_names
+from .._tables import Tabular, first_names
 from .._validation.arguments import check_choice
 from .._validation.labels import as_labels, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
@@ -27,8 +27,8 @@ METHODS = ("temperature", "isotonic")
 Members = Ensemble | MultiLabelEnsemble
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Tabular):
     """A fitted recalibration. Call it on an ensemble to get the recalibrated one."""
 
     method: Method
@@ -45,6 +45,16 @@ class Calibration:
     n_classes: int
     class_names: tuple[str, ...] | None
     """Of the cases it was fitted to, if they have names."""
+
+    def _title(self) -> str:
+        if self.method == "isotonic":
+            return "Isotonic calibration, fitted on these cases"
+        temperatures = ", ".join(f"{t:.3g}" for t in np.atleast_1d(self.temperature))
+        return f"Calibration by temperature {temperatures}, on the cases it was fitted to"
+
+    def _columns(self) -> dict[str, Any]:
+        scores = np.array([self.log_loss, self.brier])
+        return {"score": ["log_loss", "brier"], "before": scores[:, 0], "after": scores[:, 1]}
 
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""

@@ -22,12 +22,13 @@ from .._resampling import (
     group_codes,
     share_estimate,
 )
+from .._tables import Tabular
 from .._validation.arguments import check_positive
 from ..evaluation._forecasts import forecasts
 
 
-@dataclass(frozen=True, eq=False)
-class ReliabilityCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityCurve(Tabular):
     """Observed frequency against mean forecast, in the non-empty bins."""
 
     forecast: Array
@@ -43,6 +44,13 @@ class ReliabilityCurve:
     """Calibration error: mean absolute difference between frequency and forecast, weighted by
     count.
     """
+
+    def _title(self) -> str:
+        return f"Reliability: calibration error {self.error:.4f}"
+
+    def _columns(self) -> dict[str, Any]:
+        names = ("forecast", "frequency", "low", "high", "count")
+        return {name: getattr(self, name) for name in names}
 
 
 class Binned:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._resampling import Resampling, check_replicates
-from .._validation.arguments import Check, as_rng
+from .._tables import Check
+from .._validation.arguments import as_rng
 from ..distributions import Distribution
 from ..events import Family
 from .reliability import Binned
@@ -39,6 +40,10 @@ class VoteCheck(Check):
     observed: dict[str, float]
     pooled: tuple[str, ...]
     """Labels with too few disagreements, tested together as ``"other labels"``."""
+
+    def _columns(self) -> dict[str, Any]:
+        claimed, observed = self.claimed.values(), self.observed.values()
+        return {"label": list(self.claimed), "claimed": [*claimed], "observed": [*observed]}
 
     def __str__(self) -> str:
         size = "within no bound"

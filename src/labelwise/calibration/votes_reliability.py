@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._resampling import check_confidence
-from .._tables import Shown, Summary
+from .._tables import Tabular, counted
 from ..decomposition import PARTS
 from ..distributions import Distribution
 from ..events import Family
@@ -27,7 +27,7 @@ class VotePart:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VoteReliability(Shown):
+class VoteReliability(Tabular):
     """Claimed against observed uncertainty under squared loss, returned by `vote_reliability`."""
 
     total: VotePart
@@ -42,15 +42,22 @@ class VoteReliability(Shown):
     left_out: int
     """Cases with fewer than two votes, which are not used."""
 
-    def _summary(self) -> Summary:
-        parts = (self.total, self.aleatoric, self.epistemic)
-        rows = []
-        for k, name in enumerate(self.class_names):
-            rows.append((name, *(f"{x.labels.ratio.value[k]:.2f}" for x in parts)))
-        sums = [f"{x.summed.ratio.value:.2f}" for x in parts if x.summed is not None]
+    def _title(self) -> str:
+        sums = []
+        for name in PARTS:
+            summed = getattr(self, name).summed
+            if summed is not None:
+                sums.append(f"{name} {summed.ratio.value:.2f}")
+        title = f"Claimed ÷ observed over {counted(self.n_cases, 'case')}"
         if sums:
-            rows.append(("sum of all", *sums))
-        return Summary(f"Claimed ÷ observed, {self.n_cases:,} cases", ("", *PARTS), rows)
+            title += f"; of the sum of all labels: {', '.join(sums)}"
+        return title
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"label": self.class_names}
+        for name in PARTS:
+            columns |= getattr(self, name).labels.ratio.columns(name)
+        return columns
 
 
 def vote_reliability(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._tables import Shown, Summary
+from .._tables import Tabular, first_names
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
@@ -25,7 +25,7 @@ MIN_TOTAL = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VoteCalibration(Shown):
+class VoteCalibration(Tabular):
     """Maps fitted to votes. Call it on a distribution to get its repaired `Uncertainty` under
     squared loss.
     """
@@ -67,14 +67,18 @@ class VoteCalibration(Shown):
             n_members=None,
         )
 
-    def _summary(self) -> Summary:
-        rows = []
-        for k, name in enumerate(self.class_names):
-            label = f"{name} *" if name in self.pooled else name
-            pairs = zip(self.claimed[:, k], self.repaired[:, k], strict=True)
-            rows.append((label, *(f"{a:.4f} → {b:.4f}" for a, b in pairs)))
-        note = "* maps of all labels together: too few disagreements" if self.pooled else ""
-        return Summary("Mean, claimed → repaired", ("", *PARTS), rows, note)
+    def _title(self) -> str:
+        title = "Means on the fitting data, claimed and repaired"
+        if self.pooled:
+            title += f"; too few disagreements, maps of all labels: {first_names(self.pooled)}"
+        return title
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"label": self.class_names}
+        for part, claimed, repaired in zip(PARTS, self.claimed, self.repaired, strict=True):
+            columns[f"{part}_claimed"] = claimed
+            columns[part] = repaired
+        return columns
 
 
 def fit_vote_calibration(

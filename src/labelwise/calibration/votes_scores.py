@@ -12,6 +12,7 @@ import numpy as np
 
 from .._frames import columns_by_class, same_rows
 from .._resampling import Estimate, t_interval_with_extremes
+from .._tables import Tabular
 from .._validation.labels import as_numpy
 from ..distributions import Distribution
 from ..events import Family
@@ -20,8 +21,8 @@ from .votes import read_votes
 from .votes_intervals import case_bounds, standard_error
 
 
-@dataclass(frozen=True, eq=False)
-class VoteScore:
+@dataclass(frozen=True, eq=False, repr=False)
+class VoteScore(Tabular):
     """Squared error of claims about the disagreement of people: score = calibration − resolution +
     uncertainty; arrays (E,).
     """
@@ -37,6 +38,15 @@ class VoteScore:
     uncertainty: np.ndarray
     """The score of the best constant, the same for all claims."""
     class_names: tuple[str, ...]
+
+    def _title(self) -> str:
+        return "Squared error of the claims: score = calibration − resolution + uncertainty"
+
+    def _columns(self) -> dict[str, Any]:
+        columns = {"label": self.class_names, **self.score.columns("score")}
+        for name in ("calibration", "resolution", "uncertainty"):
+            columns[name] = getattr(self, name)
+        return columns
 
 
 def score_votes(

@@ -14,13 +14,14 @@ from .._arrays import Array
 from .._format import number, percent
 from .._frames import same_rows
 from .._resampling import group_codes
+from .._tables import Sentences
 from .._validation.labels import as_correct, as_scores
 from ..sets._quantiles import allowed_errors, as_level, fewest_with_confidence, proves_error_rate
 from . import grouped_thresholds
 
 
-@dataclass(frozen=True)
-class Threshold:
+@dataclass(frozen=True, repr=False)
+class Threshold(Sentences):
     """Accept a case if its score is at most ``value``; ``found`` tells whether any threshold
     reaches the target.
     """

@@ -14,6 +14,7 @@ import numpy as np
 from .._arrays import Array
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
+from .._tables import Tabular
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
@@ -47,8 +48,8 @@ def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
     return _ratio_of_sums(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
 
 
-@dataclass(frozen=True, eq=False)
-class ByClass:
+@dataclass(frozen=True, eq=False, repr=False)
+class ByClass(Tabular):
     """Summary of label-wise uncertainty by class, returned by `by_class`."""
 
     class_names: tuple[str, ...]
@@ -75,19 +76,21 @@ class ByClass:
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
         rule = "everywhere" if self.own is None else "own"
-        value = np.asarray(self.ranked_means.epistemic.value)
-        share = np.asarray(self.everywhere.epistemic_share.value)
-        lines = [f"most disputed first, by {RULES[rule]}"]
-        for name in self.ranking:
-            k = self.class_names.index(name)
-            everywhere = self.everywhere.epistemic.value[k]
-            lines.append(
-                f"  {name:<20} {rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU "
-                f"{share[k]:.2f}"
-            )
-        return "\n".join(lines)
+        return f"Most disputed first, by {RULES[rule]}"
+
+    def _columns(self) -> dict[str, Any]:
+        order = [self.class_names.index(name) for name in self.ranking]
+        columns: dict[str, Any] = {"class": self.class_names}
+        if self.counts is not None:
+            columns["n"] = self.counts
+        if self.own is not None:
+            columns |= self.own.epistemic.columns("epistemic_own")
+        columns |= self.everywhere.epistemic.columns("epistemic")
+        columns |= self.everywhere.total.columns("total")
+        columns |= self.everywhere.epistemic_share.columns("epistemic_share")
+        return {name: np.asarray(values)[order] for name, values in columns.items()}
 
 
 def by_class(

@@ -15,13 +15,14 @@ import numpy as np
 from .._arrays import to_numpy
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
+from .._tables import Tabular
 from .._validation.arguments import as_rng
 from .._validation.labels import as_scores, same_length
 from ._delong import delong, difference_interval, interval, placements
 
 
-@dataclass(frozen=True, eq=False)
-class DetectionScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class DetectionScores(Tabular):
     """Separation of out-of-distribution ("out") from in-distribution ("in") instances by a
     score.
     """
@@ -37,14 +38,20 @@ class DetectionScores:
     n_in: int
     n_out: int
 
+    def _title(self) -> str:
+        return f"Detection of {self.n_out:,} out-of-distribution among {self.n_in:,} other cases"
 
-@dataclass(frozen=True, eq=False)
-class DetectionComparison:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DetectionComparison(Tabular):
     """Difference between two scores of the same instances, first minus second."""
 
     auroc: Estimate
     p_value: float
     """Two-sided p-value of equal AUROC (DeLong's test)."""
+
+    def _title(self) -> str:
+        return "Difference in AUROC, first score minus second"
 
 
 class _DetectionRanking:

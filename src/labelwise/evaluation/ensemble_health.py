@@ -15,8 +15,7 @@ from .._arrays import to_numpy
 from .._errors import InputError
 from .._format import fixed
 from .._frames import same_rows
-from .._tables import counted
-from .._validation.arguments import Check
+from .._tables import Check, counted
 from .._validation.labels import outcomes_by_class
 from .._validation.probabilities import check_probabilities
 from ..distributions import Distribution
@@ -60,6 +59,14 @@ class EnsembleCheck(Check):
     def ok(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+    def _columns(self) -> dict[str, Any]:
+        members = [", ".join(map(str, finding.members)) for finding in self.findings]
+        return {
+            "fault": [finding.fault for finding in self.findings],
+            "members": members,
+            "sentence": [finding.sentence for finding in self.findings],
+        }
 
     def __str__(self) -> str:
         sentences = [f"{x.sentence}." for x in self.findings[:MAX_SENTENCES]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from .._arrays import to_numpy
 from .._engine.blocks import with_values
 from .._resampling import Estimate, Resampling, check_replicates, t_quantile
+from .._tables import Tabular
 from .._validation.arguments import check_choice
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
 from ..events import Family
 from ..losses import Loss, LossName
@@ -19,8 +21,8 @@ from ..losses import Loss, LossName
 MIN_MEMBERS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class UncertaintyIntervals:
+@dataclass(frozen=True, eq=False, repr=False)
+class UncertaintyIntervals(Tabular):
     """Label-wise uncertainty with intervals, of shape (K,) for means and (..., K) for single
     instances.
     """
@@ -29,6 +31,20 @@ class UncertaintyIntervals:
     aleatoric: Estimate
     epistemic: Estimate
     class_names: tuple[str, ...]
+
+    def _title(self) -> str:
+        return f"Uncertainty with {100 * self.total.confidence:g} % intervals over the members"
+
+    def _columns(self) -> dict[str, Any]:
+        shape = np.shape(self.total.value)
+        columns: dict[str, Any] = {}
+        if len(shape) > 1:  # each instance
+            columns["instance"] = np.repeat(np.arange(prod(shape[:-1])), shape[-1])
+        columns["label"] = np.resize(self.class_names, prod(shape))
+        for part in PARTS:
+            for name, values in getattr(self, part).columns(part).items():
+                columns[name] = values.reshape(-1)
+        return columns
 
 
 def bootstrap_uncertainty(

@@ -16,6 +16,7 @@ import numpy as np
 from .._arrays import Array
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
+from .._tables import Tabular
 from .._validation.labels import as_correct, as_scores, same_length
 from .ranking import tie_share
 
@@ -38,8 +39,8 @@ class Band:
     confidence: float
 
 
-@dataclass(frozen=True, eq=False)
-class RejectionCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class RejectionCurve(Tabular):
     """Accuracy, mean risk or mean utility of the kept instances, against the share rejected; at
     least one instance is kept.
     """
@@ -61,6 +62,20 @@ class RejectionCurve:
     tie exactly.
     """
     band: Band | None = None
+
+    def _title(self) -> str:
+        return (
+            f"Rejection of {self.n:,} cases: {self.kind}, area {self.area:.4f} (random "
+            f"{self.random:.4f}, normalized {self.normalized_area:.3f})"
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "rejected": self.rejected,
+            "n_rejected": self.n_rejected,
+            self.kind: self.value,
+            "oracle": self.oracle,
+        }
 
     @property
     def n(self) -> int:

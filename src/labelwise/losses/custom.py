@@ -13,7 +13,7 @@ import numpy as np
 
 from .._arrays import Array, like, namespace, smallest
 from .._errors import InputError
-from .._validation.arguments import Check
+from .._tables import Check
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._frames import same_rows
-from .._tables import SHOWN, Shown, Summary, first_names
+from .._tables import SHOWN, Summary, Tabular, first_names
 from ._input import check_classes, one_class_each
 from ._result import PredictionSets
 
@@ -32,7 +32,7 @@ class EventThreshold:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetPredictor(Shown):
+class SetPredictor(Tabular):
     """Thresholds fitted on calibration cases; made by `fit_sets` and `load_sets`. Prints its
     guarantee and thresholds.
     """
@@ -101,6 +101,10 @@ class SetPredictor(Shown):
         from ._storage import SETS, save_fitted
 
         return save_fitted(self, SETS, path)
+
+    def _columns(self) -> dict[str, Any]:
+        # a class is in the set if its score -p is at most its threshold
+        return {"class": self.class_names, "in_set_from": -self.thresholds}
 
     def _summary(self) -> Summary:
         header = ("guarantee for", "classes", "cases", "in the set if")

@@ -14,7 +14,7 @@ import numpy as np
 from .._errors import InputError
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, share_estimate
-from .._tables import SHOWN, Shown, Summary
+from .._tables import Tabular
 from .._validation.labels import outcomes_by_class
 from ._input import case_groups, check_classes, class_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
@@ -28,7 +28,7 @@ from ._quantiles import (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelThresholds(Shown):
+class LabelThresholds(Tabular):
     """A label is present (yes) from ``upper`` on, absent (no) below ``lower``, and unsure between;
     made by `fit_labels`.
     """
@@ -136,13 +136,17 @@ class LabelThresholds(Shown):
 
         return save_fitted(self, LABELS, path)
 
-    def _summary(self) -> Summary:
-        rows = []
-        for k, name in enumerate(self.class_names[:SHOWN]):
-            counts = (f"{self.n_present[k]:,}", f"{self.n_absent[k]:,}")
-            rows.append((name, *counts, f"{self.lower[k]:.4g}", f"{self.upper[k]:.4g}"))
-        header = ("label", "present", "absent", "no below", "yes from")
-        return Summary("Yes, no or unsure", header, rows, self.guarantee)
+    def _title(self) -> str:
+        return f"Yes, no or unsure. {self.guarantee}"
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "label": self.class_names,
+            "n_present": self.n_present,
+            "n_absent": self.n_absent,
+            "no_below": self.lower,
+            "yes_from": self.upper,
+        }
 
 
 def fit_labels(
