@@ -153,7 +153,9 @@ function Methods() {
           For each label, <strong>total</strong> uncertainty is the entropy of the mean prediction;{" "}
           <strong>aleatoric</strong> is the mean entropy of the members, how unsure each is by
           itself; <strong>epistemic</strong> is the mean divergence of the members from their mean,
-          what they disagree about. A case’s number is the sum over labels.
+          what they disagree about. A case’s number is the sum over labels. Neither says what more
+          data would do: members can agree because they are alike and disagree because they are
+          random.
         </p>
         <p>
           Counts are exact: every threshold is at an edge of the stored values. Intervals are
