@@ -1,7 +1,8 @@
 import { render } from "preact";
 import { CasePanel } from "./case";
 import { CaseList } from "./case-list";
-import { isKnown, listed, maskOf, selected } from "./cases";
+import { effect } from "@preact/signals";
+import { figures, isKnown, listed, maskOf, selected } from "./cases";
 import { meta } from "./data";
 import { hovering, listenForDrops, openFiles } from "./drop";
 import * as format from "./format";
@@ -96,6 +97,9 @@ listenForKeys();
 listenForDrops();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
+effect(() => {
+  if (figures.value !== null && listed.value !== null) document.documentElement.dataset.ready = "";
+});
 
 /** For tests: the page's own arithmetic and what is selected. */
 Object.assign(window, {
