@@ -56,7 +56,7 @@ export function storedColumn(name: string): Column | null {
     found = cell;
     stored.set(name, cell);
     const column = metaOf(name);
-    if (column !== undefined) {
+    if (column !== undefined && column.kind !== "text") {
       void numbersNamed(name, column.dtype).then((codes) => {
         if (codes !== null) cell.value = makeColumn(column, codes as Codes);
       });
