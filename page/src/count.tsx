@@ -35,7 +35,10 @@ export function Count({ n, filters, keys, name, label, children, ...rest }: Coun
       tabIndex={rest.tabIndex}
       aria-label={label && `${format.count(n)} ${label}`}
       onClick={(event) => {
-        select(meaning(filters, keys), changeOf(event));
+        const change = changeOf(event);
+        // what is taken away needs no more than its own conditions
+        const own = change === "exclude" && filters.length > 0;
+        select(own ? [{ add: true, filters }] : meaning(filters, keys), change);
         if (state.peek().case !== "") go({ case: "" }, "replace");
       }}
     >

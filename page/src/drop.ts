@@ -26,7 +26,7 @@ const MOST_NAMES = 5000;
 const FEW_NUMBERS = 20;
 const BINS = 254;
 
-let predictions: { arrays: StoredArray[]; kind: string } | null = null;
+const predictions = signal<{ array: StoredArray; kind: string } | null>(null);
 const fetched = signal<{ row: number; members: CaseMembers } | null>(null);
 let asking = -1;
 
@@ -34,7 +34,7 @@ let asking = -1;
 export function fileMembers(row: number): CaseMembers | null {
   const now = fetched.value;
   if (now !== null && now.row === row) return now.members;
-  if (predictions !== null && asking !== row && row < meta.n) {
+  if (predictions.value !== null && asking !== row && row < meta.n) {
     asking = row;
     void readCase(row).then((members) => {
       if (asking === row && members !== null) fetched.value = { row, members };
@@ -44,12 +44,11 @@ export function fileMembers(row: number): CaseMembers | null {
 }
 
 async function readCase(row: number): Promise<CaseMembers | null> {
-  if (predictions === null) return null;
+  const opened = predictions.peek();
+  if (opened === null) return null;
   const members: Float64Array[] = [];
-  for (const array of predictions.arrays) {
-    for (let j = 0; j < array.shape[0]; j++)
-      members.push(probabilities(await slice(array, j, row), predictions.kind));
-  }
+  for (let j = 0; j < opened.array.shape[0]; j++)
+    members.push(probabilities(await slice(opened.array, j, row), opened.kind));
   const probs = new Float64Array(members.length * K);
   members.forEach((values, j) => probs.set(values, j * K));
   const weights = new Float64Array(members.length).fill(1 / members.length);
@@ -91,10 +90,10 @@ async function readPredictions(file: File): Promise<string> {
       "this page holds a sample of the cases, whose positions in the file are not known",
     );
   const kind = array.name.replace(/\.npy$/, "");
-  const before = predictions;
-  predictions = { arrays: [array], kind: /^(logits|log_probs)$/.test(kind) ? kind : "probs" };
+  const before = predictions.value;
+  predictions.value = { array, kind: /^(logits|log_probs)$/.test(kind) ? kind : "probs" };
   if (!(await agrees())) {
-    predictions = before;
+    predictions.value = before;
     throw new Error("its numbers are not those that this page was made from");
   }
   asking = -1;

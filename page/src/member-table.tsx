@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { columnOf, maskOf } from "./cases";
 import { Count, Figure } from "./count";
-import { R, hasColumn, meta, metaOf, storedColumn } from "./data";
+import { R, hasColumn, meta, storedColumn } from "./data";
 import * as format from "./format";
 import { memberNames, switchedOff } from "./members";
 import { go, now as current } from "./state";
@@ -41,7 +41,9 @@ function tally(bits: Codes | null, mask: Uint8Array): Float64Array | null {
 const counted = computed(() => {
   const mask = maskOf(current.terms);
   if (mask === null) return null;
-  const bitsOf = (kind: string) => (metaOf(kind) ? (storedColumn(kind)?.codes ?? null) : null);
+  const bitsOf = (kind: string) => storedColumn(kind)?.codes ?? null;
+  const [right, agree] = [bitsOf("right"), bitsOf("agree")];
+  if ((right === null && hasColumn("right")) || (agree === null && hasColumn("agree"))) return null;
   const truth = meta.labelled && !meta.multilabel ? columnOf("truth") : null;
   let [n, labelled] = [0, 0];
   for (let i = 0; i < R; i++) {
@@ -51,8 +53,8 @@ const counted = computed(() => {
   return {
     n,
     labelled,
-    right: tally(bitsOf("right"), mask),
-    agree: tally(bitsOf("agree"), mask),
+    right: tally(right, mask),
+    agree: tally(agree, mask),
   };
 });
 

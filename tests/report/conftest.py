@@ -63,6 +63,7 @@ def open_page(browser, tmp_path):
         )
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(15_000)
         page.on("console", lambda message: trouble.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
         page.on(

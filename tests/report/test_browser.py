@@ -261,7 +261,7 @@ def test_state_address_and_reload_are_the_same(state, lesions, open_page) -> Non
     page = open_page(report, hash=state)
     before = page.evaluate("labelwise.state.value"), listed(page)
     assert not page.locator(".notice").count()
-    page.evaluate("labelwise.go({ by: 'class' }); history.back()")
+    page.evaluate("labelwise.go({ sort: 'top' }); history.back()")
     page.wait_for_function(
         "(expected) => JSON.stringify(labelwise.state.value) === expected",
         arg=json.dumps(before[0], separators=(",", ":"), ensure_ascii=False),
@@ -353,7 +353,7 @@ def test_dropped_predictions_give_the_members_of_every_case(open_page, tmp_path,
         i = 123
         page.evaluate("labelwise.go({ case: '#124' })")
         settle(page)
-        page.wait_for_function("document.querySelectorAll('#case .dots').length > 0")
+        page.wait_for_function("() => document.querySelectorAll('#case .dots').length > 0")
         k = int(q.mean()[i].argmax())
         mean = value(page, f"case.{'abcd'[k]}.mean")
         assert mean == pytest.approx(q.mean()[i, k], abs=1e-9)
@@ -468,7 +468,7 @@ def test_few_elements_for_many_classes_and_cases(open_page) -> None:
 
 def test_exports(lesions, open_page, tmp_path) -> None:
     data, report = lesions
-    page = open_page(report)
+    page = open_page(report, width=1440)
     press(page, "table.melanoma.missed")
     rows = listed(page)
 
