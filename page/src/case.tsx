@@ -39,7 +39,7 @@ import { setTag, tags } from "./tags";
 import type { Codes } from "./types";
 
 const MOST_LABELS = 8;
-const LETTERED = 12;
+const LETTERED = 6;
 
 interface LabelRow {
   label: number;
@@ -142,7 +142,7 @@ function chosenRows(rows: LabelRow[], row: number): LabelRow[] {
 
 /** Letters beside each other where they would lie on top of each other; the dots below are exact. */
 function spread(members: { at: number; p: number }[]): { at: number; p: number; x: number }[] {
-  const GAP = 0.075;
+  const GAP = 0.09;
   const placed = [...members].sort((a, b) => a.p - b.p).map(({ at, p }) => ({ at, p, x: p }));
   for (let i = 1; i < placed.length; i++)
     placed[i].x = Math.max(placed[i].x, placed[i - 1].x + GAP);
@@ -166,7 +166,9 @@ function Dots({ row }: { row: LabelRow }) {
       )}
       {spread(row.members).map(({ at: j, p, x }) => (
         <Fragment key={j}>
-          <circle cx={at(p)} cy={y} r={lettered ? 2.2 : 3} />
+          <circle cx={at(p)} cy={y} r={lettered ? 2.2 : 3}>
+            <title>{`${memberNames[j] ?? j + 1} ${format.percent(p, 0)}`}</title>
+          </circle>
           {lettered && (
             <text x={at(x)} y={y - 7} text-anchor="middle">
               {format.letter(j)}
@@ -203,7 +205,7 @@ function Labels({ row }: { row: number }) {
             )}
             {hasMembers && (
               <th scope="col">
-                {meta.second_order === "members" ? "members, 0 to 1" : "draws, 0 to 1"}
+                {meta.second_order === "members" ? "members" : "draws"}
               </th>
             )}
             <th scope="col">AU, EU</th>

@@ -316,6 +316,7 @@ export function figuresOf(mask: Uint8Array): Figures | null {
   if (au === null || eu === null || flagged === null || (meta.labelled && wrongs === null))
     return null;
   const w = weights.value;
+  if (meta.sampled && w === null) return null;
   const [auCenter, euCenter] = [padded(au), padded(eu)];
   const topCenter = top === null ? null : padded(top);
   let n = 0;

@@ -85,7 +85,7 @@ export const findings = computed<Finding[]>(() => {
         { key: "pred", values: [which.predicted], not: false },
       ],
     });
-  if (most) cell("most", most, ", the most frequent confusion.");
+  if (most && most.n > 1) cell("most", most, ", the most frequent confusion.");
   const many = cells.filter((each) => each.n >= Math.max(meta.fewest ?? 10, 10));
   if (many.length > 1 && meta.second_order !== "none") {
     const apart = many.reduce((best, each) => (each.share > best.share ? each : best));

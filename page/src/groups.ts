@@ -87,6 +87,8 @@ function sumsBy(mask: Uint8Array, codes: Codes, place: Int32Array, size: number)
   const errors = meta.labelled ? wrong.value : null;
   const cover = hasColumn("covered") ? columnOf("covered") : null;
   if (!au || !eu || !refer || !top || (meta.labelled && !errors)) return null;
+  if (hasColumn("covered") && cover === null) return null;
+  if (meta.sampled && weights.value === null) return null;
   const sums = new Sums(size);
   const [auCenter, euCenter, topCenter] = [padded(au), padded(eu), padded(top)];
   const [a, e, f, t, x] = [au.codes, eu.codes, refer.codes, top.codes, errors?.codes];
@@ -157,6 +159,8 @@ export const grouped = computed<Grouped | null>(() => {
   const { by } = current;
   const mask = context.value;
   if (by === "member" || mask === null) return null;
+  // not with half of what is needed, which would be remembered
+  if (by === "class" && hasLabelParts() && !(block("aleatoric") && block("epistemic"))) return null;
   return remembered(mask, `by ${by} ${referKey.value}`, () => {
     if (by === "class") return meta.multilabel ? byLabel(mask) : byClass(mask);
     const column = columnOf(by);
@@ -378,14 +382,18 @@ function byLabel(mask: Uint8Array): Grouped | null {
   };
 }
 
-/** Mean label-wise uncertainty (log loss) over a mask, where it is embedded for every label. */
+/** Whether uncertainty (log loss) is embedded for every label of every case. */
+function hasLabelParts(): boolean {
+  const whole = blockMeta("aleatoric")?.shape[1] === L && blockMeta("label") === null;
+  return whole && current.loss === "log" && recomputed.value === null;
+}
+
+/** Mean label-wise uncertainty over a mask. */
 function labelParts(mask: Uint8Array): [Float64Array, Float64Array] | null {
+  if (!hasLabelParts()) return null;
   const [about, other] = [blockMeta("aleatoric"), blockMeta("epistemic")];
-  if (current.loss !== "log" || recomputed.value !== null) return null;
-  if (about === null || other === null || about.shape[1] !== L || blockMeta("label") !== null)
-    return null;
   const [au, eu] = [block("aleatoric") as Codes | null, block("epistemic") as Codes | null];
-  if (!au || !eu || !about.values || !other.values) return null;
+  if (!au || !eu || !about?.values || !other?.values) return null;
   const [aleatoric, epistemic] = [new Float64Array(L), new Float64Array(L)];
   let n = 0;
   for (let i = 0; i < R; i++) {

@@ -48,7 +48,9 @@ const shownClasses = computed<number[]>(() => {
   }
   const chosen =
     K <= MOST_SHOWN ? Array.from({ length: K }, (_, k) => k) : worstBlock(pairs, K, MOST_SHOWN);
-  return neighbors(chosen, pairs);
+  // grades keep their order
+  const ordered = meta.events !== null && !meta.partition;
+  return ordered && K <= MOST_SHOWN ? chosen : neighbors(chosen, pairs);
 });
 const rowsText = computed(() => current.rows);
 

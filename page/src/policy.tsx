@@ -187,7 +187,7 @@ const outcome = computed<Outcome | null>(() => {
   const mask = context.value;
   const refer = columnOf("flagged");
   const errors = meta.labelled ? wrong.value : null;
-  if (mask === null || refer === null) return null;
+  if (mask === null || refer === null || (meta.labelled && errors === null)) return null;
   return remembered(mask, "outcome " + referKey.value, () => {
     const found = { n: 0, referred: 0, referredWrong: 0, kept: 0, keptWrong: 0 };
     const rows = rowsIn(mask);

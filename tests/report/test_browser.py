@@ -172,6 +172,29 @@ def test_displayed_numbers_are_the_librarys(kind, open_page) -> None:
         right = mean.argmax(-1) == y
     assert value(page, "selected.accuracy") == pytest.approx(right.mean())
     assert value(page, "selected.accuracy.n") == right.sum()
+    wrong = value(page, "policy.referred.wrong") + value(page, "policy.kept.wrong")
+    assert wrong == np.sum(~right)
+    choose(page, "measured by", "log", ".bar")
+    u = lw.decompose(q, events=events)
+    for k, name in enumerate(u.class_names):
+        if page.locator(f"[data-key='table.{name}.total']").count():
+            found = value(page, f"table.{name}.total")
+            assert found == pytest.approx(u.total[:, k].mean(), abs=2e-3, rel=2e-3)
+
+
+def test_numbers_do_not_depend_on_what_is_read_first(open_page) -> None:
+    """A sum over what is not read yet must not be kept."""
+    ecg = lw.demo.load_ecg_ensemble()
+    right = np.all((ecg.ensemble.mean() > 0.5) == ecg.y_true, axis=-1)
+    total = lw.decompose(ecg.ensemble).total.mean(axis=0)
+    report = build_report(ecg.ensemble, y_true=ecg.y_true)
+    for _ in range(3):
+        page = open_page(report)
+        wrong = value(page, "policy.referred.wrong") + value(page, "policy.kept.wrong")
+        assert wrong == np.sum(~right)
+        for k, name in enumerate(ecg.ensemble.class_names):
+            found = value(page, f"table.{name}.total")
+            assert found == pytest.approx(total[k], abs=2e-3)
 
 
 def test_bundled_ensembles_show_the_librarys_numbers(open_page) -> None:

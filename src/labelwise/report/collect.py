@@ -21,7 +21,7 @@ MAX_BITS = 32  # members whose agreement is embedded
 LABELWISE = 1_000_000
 """Numbers (cases × labels) of which all are embedded; else those of the most uncertain labels."""
 MOST_UNCERTAIN = 3
-MAX_LABELWISE_CASES = 200_000  # beyond, three labels a case would be too large for the page
+MAX_LABELWISE_CASES = 50_000  # beyond, three labels a case would be too large for the page
 
 
 class Collected:

@@ -15,7 +15,7 @@ from .bins import Tail, bin_at, bin_numbers
 MIN_BINS, MAX_BINS = 254, 4095
 CASES_OF_BIN = 8  # on average: with fewer, the edges take more space than the codes
 COARSE_BINS = 126
-MANY_ROWS, BINS_OF_MANY_ROWS = 200_000, 160  # one byte each, not all of its bits used
+MANY_ROWS, BINS_OF_MANY_ROWS = 50_000, 160  # one byte each, not all of its bits used
 
 
 class PageData:
