@@ -1,31 +1,41 @@
-// Bundle the app into the package; `--check` compares with the committed file instead.
+// Build the app and its style into the package; `--check` compares with the committed files instead.
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const target = new URL("../src/labelwise/report/static/app.js", import.meta.url);
 const LARGEST = 150_000; // bytes
-const result = await build({
-  entryPoints: [new URL("src/main.tsx", import.meta.url).pathname],
+const folder = new URL("../src/labelwise/report/static/", import.meta.url);
+const source = (name) => new URL(`src/${name}`, import.meta.url).pathname;
+const common = {
   absWorkingDir: new URL(".", import.meta.url).pathname,
   bundle: true,
   minify: true,
   write: false,
-  format: "iife",
-  target: "es2022",
   charset: "utf8",
   legalComments: "none",
+};
+const app = await build({
+  ...common,
+  entryPoints: [source("main.tsx")],
+  format: "iife",
+  target: "es2022",
   tsconfigRaw: "{}",
   jsx: "transform",
   jsxFactory: "h",
   jsxFragment: "Fragment",
-  inject: [new URL("src/jsx.ts", import.meta.url).pathname],
+  inject: [source("jsx.ts")],
 });
-const text = result.outputFiles[0].text;
-if (text.includes("</script")) throw new Error("the bundle would end its own script element");
-if (text.length > LARGEST) throw new Error(`app.js has ${text.length} bytes; at most ${LARGEST}`);
-if (process.argv.includes("--check")) {
-  if (readFileSync(target, "utf-8") !== text) {
-    throw new Error("app.js is not what page/src builds; run `npm run build` in page/ and commit");
-  }
-} else writeFileSync(target, text);
-console.log(`app.js: ${text.length} bytes`);
+const style = await build({ ...common, entryPoints: [source("style.css")] });
+const files = { "app.js": app, "style.css": style };
+for (const [name, { outputFiles }] of Object.entries(files)) {
+  const { text, contents } = outputFiles[0];
+  if (/<\/(script|style)/.test(text)) throw new Error(`${name} would end its own element`);
+  if (contents.length > LARGEST)
+    throw new Error(`${name} has ${contents.length} bytes; at most ${LARGEST}`);
+  const target = new URL(name, folder);
+  if (!process.argv.includes("--check")) writeFileSync(target, text);
+  else if (readFileSync(target, "utf-8") !== text)
+    throw new Error(
+      `${name} is not what page/src builds; run \`npm run build\` in page/ and commit`,
+    );
+  console.log(`${name}: ${contents.length} bytes`);
+}

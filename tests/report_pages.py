@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,14 @@ def ensemble(n=300, members=5, k=5, seed=0, class_names=None, sharpness=20.0):
     probs = np.stack([rng.dirichlet(0.05 + sharpness * t, members) for t in theta], axis=1)
     y = np.array([rng.choice(k, p=t) for t in theta])
     return lw.Ensemble(probs, class_names=class_names, member_axis=0), y
+
+
+def embedded(report, name: str) -> np.ndarray:
+    """A block of the page as an array."""
+    block = report.data["blocks"][name]
+    data = zlib.decompress(base64.b64decode(report.arrays[name]))
+    values = np.frombuffer(data, f"<{block['dtype']}").reshape(block["shape"])
+    return values.cumsum() if block.get("steps") else values
 
 
 SKIN = [

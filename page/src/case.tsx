@@ -204,9 +204,7 @@ function Labels({ row }: { row: number }) {
               </th>
             )}
             {hasMembers && (
-              <th scope="col">
-                {meta.second_order === "members" ? "members" : "draws"}
-              </th>
+              <th scope="col">{meta.second_order === "members" ? "members" : "draws"}</th>
             )}
             <th scope="col">AU, EU</th>
           </tr>

@@ -101,7 +101,10 @@ export function block(name: string): Codes | Float32Array | Float64Array | null 
     found = cell;
     blocks.set(name, cell);
     void bytesNamed(name).then((bytes) => {
-      if (bytes !== null) cell.value = asNumbers(bytes, about.dtype);
+      if (bytes === null) return;
+      const values = asNumbers(bytes, about.dtype);
+      if (about.steps) for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
+      cell.value = values;
     });
   }
   return found.value;

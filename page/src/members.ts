@@ -17,7 +17,7 @@ export interface CaseMembers {
 const STEPS = 65534;
 let angles: Float64Array | null = null;
 
-/** p = sin²(π i / 131068), as report/embed.py stores it; 0, ½ and 1 exact. */
+/** p = sin²(π i / 131068), as report/members.py stores it; 0, ½ and 1 exact. */
 function probabilities(): Float64Array {
   if (angles === null) {
     angles = new Float64Array(STEPS + 1);

@@ -19,6 +19,8 @@ export interface ColumnMeta {
 export interface BlockMeta {
   dtype: string;
   shape: number[];
+  /** The numbers are the differences from one to the next. */
+  steps?: boolean;
   values?: number[];
   edges?: number[];
 }

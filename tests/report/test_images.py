@@ -12,7 +12,7 @@ import pytest
 import labelwise as lw
 from labelwise.report import build_report, images
 from labelwise.report.images import png, thumbnails
-from report_pages import ensemble
+from report_pages import embedded, ensemble
 
 
 def first_of(n: int):
@@ -60,22 +60,12 @@ def test_images_are_spread_over_truth_and_prediction_and_the_count_is_stated(mon
     assert about["of"] == 400
     assert 10 < about["count"] < 100
     assert len(report.arrays["images"].split("\n")) == about["count"]
-    rows = np.frombuffer(_inflated(report, "images.rows"), f"<{_dtype(report)}")
+    rows = embedded(report, "images.rows")
     predicted, top = q.mean().argmax(-1), q.mean().max(-1)
     cells = set(zip(y.tolist(), predicted.tolist(), strict=True))
     assert set(zip(y[rows].tolist(), predicted[rows].tolist(), strict=True)) == cells
     wrong = predicted != y
     assert np.argmax(np.where(wrong, top, -1)) in rows  # the most confident error
-
-
-def _dtype(report) -> str:
-    return report.data["blocks"]["images.rows"]["dtype"]
-
-
-def _inflated(report, name: str) -> bytes:
-    import zlib
-
-    return zlib.decompress(base64.b64decode(report.arrays[name]))
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,14 +10,7 @@ from hypothesis import strategies as st
 import labelwise as lw
 from labelwise.report import build_report, members
 from labelwise.report.members import quantize, restore_quantized
-from report_pages import LOSSES, PARTS, ensemble
-
-
-def embedded(report, name: str) -> np.ndarray:
-    """A block of the page as an array."""
-    block = report.data["blocks"][name]
-    data = zlib.decompress(base64.b64decode(report.arrays[name]))
-    return np.frombuffer(data, f"<{block['dtype']}").reshape(block["shape"])
+from report_pages import LOSSES, PARTS, embedded, ensemble
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20))

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 Tail = Literal["high", "low"] | None
-DIGITS = 6  # of the mean of a bin
+DIGITS = 5  # of the mean of a bin
 GRID_SHARE = 4  # one edge in four is on an even grid, the others are at quantiles
 
 

@@ -165,7 +165,7 @@ def add_columns(about: Cases, chosen: Rows) -> tuple[PageData, list[str]]:
             page.add_uncertainties(name, values[rows])
     members = chosen.with_members
     embed_members(page, about.parts, rows[members.rows], found.truth)
-    page.add_block("members.rows", members.rows, smallest_type(page.rows))
+    page.add_rows("members.rows", members.rows)
     page.add_block("members.weight", members.weight, "f4")
     columns = about.metadata.columns
     if not about.with_ids:
@@ -267,6 +267,6 @@ def embed_images(
         return choose_rows(number_strata(keys, most), interest, most, chosen.luck[at]).rows
 
     shown, files = thumbnails(images, source, page.rows, choose)
-    page.add_block("images.rows", at[shown], smallest_type(page.rows))
+    page.add_rows("images.rows", at[shown])
     page.arrays["images"] = "\n".join(files)
     return {"count": len(files), "of": len(where), "type": "image/png"}

@@ -14,7 +14,7 @@ from .bins import Tail, bin_at, bin_numbers
 
 MIN_BINS, MAX_BINS = 254, 4095
 CASES_OF_BIN = 8  # on average: with fewer, the edges take more space than the codes
-COARSE_BINS = 126
+COARSE_BINS = 62
 MANY_ROWS, BINS_OF_MANY_ROWS = 50_000, 160  # one byte each, not all of its bits used
 
 
@@ -80,6 +80,10 @@ class PageData:
         """An array with a shape."""
         self.blocks[name] = {"dtype": dtype, "shape": list(array.shape), **about}
         self.arrays[name] = deflated(as_bytes(array, dtype))
+
+    def add_rows(self, name: str, rows: np.ndarray) -> None:
+        """Increasing positions of rows, as the differences from one to the next."""
+        self.add_block(name, np.diff(rows, prepend=0), smallest_type(self.rows), steps=True)
 
     def add_uncertainties(self, name: str, values: np.ndarray) -> None:
         """Numbers from 0 in 256 bins, small ones in smaller bins, with the mean of each."""
