@@ -178,7 +178,9 @@ def test_report_of_other_formats(kind, tmp_path, optional) -> None:
     result = run("report", path, "-o", out)
     assert result.exit_code == 0, result.output
     data = page_data(out.read_text())
-    assert data["exact"]["accuracy"]["value"] == pytest.approx(np.mean(probs.mean(0).argmax(-1) == y))
+    assert data["exact"]["accuracy"]["value"] == pytest.approx(
+        np.mean(probs.mean(0).argmax(-1) == y)
+    )
     assert data["members"]["n"] == 4
     assert data["ids"] == (kind == "parquet")
 
@@ -278,7 +280,9 @@ def test_a_table_for_each_model_is_one_command(tmp_path) -> None:
         assert "3 members × 20 cases × 3 classes" in result.output
         html = (tmp_path / "report.html").read_text()
         data = page_data(html)
-        assert data["exact"]["accuracy"]["value"] == pytest.approx((probs.mean(0).argmax(-1) == y).mean())
+        assert data["exact"]["accuracy"]["value"] == pytest.approx(
+            (probs.mean(0).argmax(-1) == y).mean()
+        )
         assert page_ids(html)[:2] == ["case 0", "case 1"]
         assert data["members"]["names"] == ["model0", "model1", "model2"]
     assert run("quantify", *files, "-o", tmp_path / "u.npz").exit_code == 0

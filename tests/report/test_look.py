@@ -63,7 +63,9 @@ def test_nothing_is_clipped(width, lesions, open_page) -> None:
     check_nothing_is_clipped(page, width)
 
 
-@pytest.mark.parametrize(("dark", "width"), [(False, 1440), (True, 1440), (False, 390), (True, 390)])
+@pytest.mark.parametrize(
+    ("dark", "width"), [(False, 1440), (True, 1440), (False, 390), (True, 390)]
+)
 def test_axe_finds_nothing(lesions, open_page, axe, dark, width) -> None:
     _, report = lesions
     page = open_page(report, dark=dark, width=width, has_touch=width == 390)
@@ -106,7 +108,9 @@ def test_high_contrast_keeps_what_color_says(lesions, open_page) -> None:
 
 def test_paper_has_the_selection_in_one_to_three_pages(lesions, open_page, tmp_path) -> None:
     _, report = lesions
-    page = open_page(report, width=1440, dark=True, hash="#truth=melanoma&wrong=1&refer=each:0.1:total")
+    page = open_page(
+        report, width=1440, dark=True, hash="#truth=melanoma&wrong=1&refer=each:0.1:total"
+    )
     path = tmp_path / "page.pdf"
     page.pdf(path=path, format="A4", print_background=True)
     pages = path.read_bytes().count(b"/Type /Page\n") or path.read_bytes().count(b"/Type /Page/")
@@ -286,9 +290,7 @@ def test_firefox_shows_the_same(lesions, tmp_path) -> None:
             "return document.querySelector(\"[data-key='selected.accuracy']\").dataset.value"
         )
         assert float(shown) == np.mean(guess == data.y)
-        firefox.run(
-            "document.querySelector(\"button[data-key='table.melanoma.missed']\").click()"
-        )
+        firefox.run("document.querySelector(\"button[data-key='table.melanoma.missed']\").click()")
         rows = firefox.run("return window.labelwise.rows()")
         expected = np.flatnonzero((data.y == 0) & (guess != 0)).tolist()
         assert sorted(rows) == expected
