@@ -17,7 +17,7 @@ PYTEST := -m pytest -n 2 --dist worksteal
 # workers, and every process that a test starts, would compile all of it again.
 TESTING := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 
-.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick fuzz clean help
+.PHONY: demo docs page test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
@@ -25,7 +25,7 @@ help:
 	@echo "make test-baseline   the same with the plainest instructions of the processor, for results that depend on the machine"
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
-	@echo "make lint    style, types and workflows"
+	@echo "make lint    style, types and workflows; of the report's page too, if npm is there (make page)"
 	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
 	@echo "make dist    source distributions and wheels of both packages in dist/, checked: contents, tags, sizes, tests, an installation"
 	@echo "make bench   speed and memory beside plain formulas, and their growth; writes benchmarks/RESULTS.md (25 minutes on an idle machine); ARGS=--processors: each kernel"
@@ -94,7 +94,14 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/zizmor --quiet --offline .github/workflows
-	$(MAKE) types
+	$(MAKE) types page
+
+# The app inside the report is built from page/ and committed; this checks its style, types and tests, and that it is what its source builds.
+page:
+	@if command -v npm > /dev/null; then \
+	  { [ -d page/node_modules/axe-core ] || npm ci --prefix page --no-audit --no-fund --loglevel=error; } \
+	  && npm run --silent --prefix page check && npm run --silent --prefix page build -- --check; \
+	else echo "npm is not installed: page/ is not checked"; fi
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -1,18 +1,15 @@
-"""What the tests of the report page share: predictions to show, and how to read the page and
-compare it with the library.
-"""
+"""What the tests of the report page share: predictions to show, and how to read the page."""
 
 from __future__ import annotations
 
 import base64
-import re
+import zlib
+from dataclasses import dataclass
 
 import numpy as np
-import pytest
-from scipy.stats import norm
 
 import labelwise as lw
-from labelwise.report.embed import restore_quantized
+from labelwise.io import Predictions
 
 PARTS = ("total", "aleatoric", "epistemic")
 LOSSES = ("log", "squared", "spherical", "zero_one")
@@ -27,121 +24,114 @@ def ensemble(n=300, members=5, k=5, seed=0, class_names=None, sharpness=20.0):
     return lw.Ensemble(probs, class_names=class_names, member_axis=0), y
 
 
-def rounded(report, q):
-    """The ensemble that the page computes with."""
-    s = report.data["sample"]
-    codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
-    probs = restore_quantized(codes, normalize=not report.data["multilabel"]).transpose(1, 0, 2)
-    return type(q)(probs, weights=q.weights, member_axis=0, class_names=q.class_names)
+def embedded(report, name: str) -> np.ndarray:
+    """A block of the page as an array."""
+    block = report.data["blocks"][name]
+    data = zlib.decompress(base64.b64decode(report.arrays[name]))
+    values = np.frombuffer(data, f"<{block['dtype']}").reshape(block["shape"])
+    return values.cumsum() if block.get("steps") else values
 
 
-def value(page, key, within=""):
-    return float(page.locator(f"{within} [data-key='{key}']").first.get_attribute("data-value"))
+SKIN = [
+    "melanoma",
+    "nevus",
+    "basal cell carcinoma",
+    "actinic keratosis",
+    "benign keratosis",
+    "dermatofibroma",
+    "vascular lesion",
+]
 
 
-def values(page, key, within=""):
-    found = page.eval_on_selector_all(
-        f"{within} [data-key='{key}']", "all => all.map(x => x.dataset.value)"
+@dataclass
+class Hospital:
+    """Skin lesions of patients at three sites, seen by five networks and three readers."""
+
+    probs: np.ndarray
+    y: np.ndarray
+    ids: np.ndarray
+    patients: np.ndarray
+    site: np.ndarray
+    age: np.ndarray
+    votes: np.ndarray
+    images: np.ndarray
+
+    @property
+    def predictions(self) -> Predictions:
+        return Predictions(
+            probs=self.probs,
+            y_true=self.y,
+            ids=self.ids,
+            groups=self.patients,
+            class_names=tuple(SKIN),
+            images=self.images,
+            member_names=tuple(f"seed-{j}" for j in range(11, 16)),
+        )
+
+    @property
+    def metadata(self) -> dict[str, list[str]]:
+        return {
+            "image": self.ids.tolist(),
+            "site": self.site.tolist(),
+            "age": self.age.astype(str).tolist(),
+        }
+
+
+def hospital(n: int = 1500) -> Hospital:
+    """Worse at one site; the fourth network is the odd one."""
+    rng = np.random.default_rng(0)
+    k = len(SKIN)
+    y = rng.choice(k, n, p=[0.15, 0.5, 0.08, 0.06, 0.12, 0.04, 0.05])
+    patient = rng.integers(0, 500, n)
+    site = np.array(["Aachen", "Bonn", "Köln"])[patient % 3]
+    hard = rng.gamma(1.0, 1.0, (n, 1)) * np.where(site == "Köln", 1.8, 1.0)[:, None]
+    logits = rng.normal(0, 1, (n, k)) * hard + 2.6 * np.eye(k)[y]
+    members = logits + rng.normal(0, 0.6, (5, n, k)) * (0.3 + hard)
+    members[3] += rng.normal(0, 2, (n, k))
+    probs = np.exp(members - members.max(-1, keepdims=True))
+    probs /= probs.sum(-1, keepdims=True)
+    votes = np.zeros((n, k), int)
+    readers = 0.7 * np.eye(k)[y] + 0.3 * probs.mean(0)
+    for _ in range(3):
+        chosen = (readers.cumsum(1) > rng.random((n, 1))).argmax(1)
+        votes[np.arange(n), chosen] += 1
+    return Hospital(
+        probs=probs,
+        y=y,
+        ids=np.array([f"scan-{i:05d}" for i in range(n)]),
+        patients=np.array([f"patient-{i:04d}" for i in patient]),
+        site=site,
+        age=rng.integers(3, 98, 500)[patient],
+        votes=votes,
+        images=rng.integers(0, 256, (n, 8, 8, 3), dtype=np.uint8),
     )
-    return np.array([np.nan if x == "" else float(x) for x in found])
 
 
-def costs_of(page, tmp_path):
-    """The costs as copied from the page, read as `labelwise decide` reads them."""
-    page.locator("#copy").click()
-    page.wait_for_selector("#copied:not(:empty)")
-    path = tmp_path / "costs.toml"
-    path.write_text(page.locator("#toml").input_value(), encoding="utf-8")
-    return lw.decisions.Costs.from_toml(path)
-
-
-def check_plan(page, q, y, costs, task) -> None:
-    """The decisions on the page are the library's."""
-    plan = lw.decisions.decide(q, costs, task=task)
-    found = {
-        key: np.array(page.evaluate(f"Array.from(labelwise.planner.plan.{key})"))
-        for key in ("action", "cost", "answer", "knowledge")
-    }
-    shape = plan.action.shape
-    np.testing.assert_allclose(found["cost"].reshape(shape), plan.expected_cost, atol=1e-9)
-    np.testing.assert_allclose(found["answer"].reshape(shape), plan.value_of_label, atol=1e-9)
-    np.testing.assert_allclose(
-        found["knowledge"].reshape(shape), plan.value_of_knowledge, atol=1e-9
+def settle(page) -> None:
+    """Wait until nothing is being counted."""
+    page.wait_for_function(
+        "() => !/(Counting|Sorting|Reading the cases) …/.test(document.body.innerText)"
     )
-    assert np.mean(found["action"].reshape(shape) == plan.action) == 1
-    per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
-    assert value(page, "expected-cost") == pytest.approx(per_case.mean(), abs=1e-9)
-    assert value(page, "total-cost") == pytest.approx(per_case.sum(), abs=1e-6)
-    assert value(page, "n-ask") == np.sum(plan.action == lw.decisions.ASK)
-    assert value(page, "n-abstain") == np.sum(plan.action == lw.decisions.ABSTAIN)
-    if y is not None:
-        truth = y if task == "multiclass" or y.ndim == 2 else np.eye(q.n_classes, dtype=int)[y]
-        story = plan.summary(truth)
-        assert value(page, "paid") == pytest.approx(story.cost_after, abs=1e-9)
-        assert value(page, "paid-argmax") == pytest.approx(story.cost_before, abs=1e-9)
-        check_story(page, story, plan, truth)
-        check_excess(page, plan, story)
-    assert value(page, "break-even") == pytest.approx(plan.break_even, abs=1e-9)
 
 
-def check_excess(page, plan, story) -> None:
-    """What a case can cost, and whether the realized cost differs from the expected one, are on the
-    page as in the library.
-    """
-    lowest, highest = plan.problem.cost_range(plan.action, plan.after_answer)
-    if plan.task == "per_label":
-        lowest, highest = lowest.sum(-1), highest.sum(-1)
-    assert page.evaluate("labelwise.planner.plan.range") == pytest.approx(
-        [lowest.min(), highest.max()]
-    )
-    text = page.locator("#plan").inner_text()
-    words = re.search(
-        "chance can explain the difference|as expected|higher|lower", story.cost_sentence()
-    )
-    assert words is None or words[0] in text  # a few cases have no interval
+def value(page, key: str) -> float:
+    """The unrounded number that is shown under this key."""
+    return float(page.locator(f"[data-key='{key}']").first.get_attribute("data-value"))
 
 
-def fewer_missed(plan, truth) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How many fewer cases of each class are missed, and the 95 % interval of Bonett and Price
-    (2012) for paired shares: Wald's after one more case of either change.
-    """
-    classes = np.arange(len(plan.class_names))
-    if plan.task == "per_label":
-        present, deferred = np.asarray(truth) == 1, plan.action < 0
-        before, after = plan.mean > 0.5, plan.action == 1
-    else:
-        present, deferred = np.asarray(truth)[:, None] == classes, plan.action[:, None] < 0
-        before, after = plan.mean.argmax(-1)[:, None] == classes, plan.action[:, None] == classes
-    missed_before, missed_after = present & ~before, present & ~after & ~deferred
-    n = present.sum(axis=0)
-    saved = np.sum(missed_before & ~missed_after, axis=0)
-    lost = np.sum(missed_after & ~missed_before, axis=0)
-    p, q = (saved + 1) / (n + 2), (lost + 1) / (n + 2)
-    half = norm.ppf(0.975) * np.sqrt((p + q - (p - q) ** 2) / (n + 2))
-    return saved - lost, n * np.maximum(p - q - half, -1), n * np.minimum(p - q + half, 1)
+def press(page, key: str, **options) -> None:
+    page.locator(f"button[data-key='{key}']").first.click(**options)
+    settle(page)
 
 
-def check_story(page, story, plan, truth) -> None:
-    """What the decisions change for each class is on the page as in the library."""
-    found = np.transpose(fewer_missed(plan, truth))
-    counts = [
-        (story.by_class[f"{name}_before"], story.by_class[f"{name}_after"])
-        for name in ("called", "missed", "false_alarms")
-    ]
-    expected = {
-        " ".join(name.split()): [(before[k], after[k]) for before, after in counts]
-        for k, name in enumerate(story.class_names)
-    }
-    position = {" ".join(name.split()): k for k, name in enumerate(story.class_names)}
-    rows = page.locator("#plan tbody tr").all()
-    assert rows
-    for row in rows:
-        name, *cells = row.locator("th, td").all_inner_texts()
-        changes = [
-            tuple(int(number.replace(",", "")) for number in cell.split(" → "))
-            for cell in (*cells[:2], cells[3])
-        ]
-        assert changes == expected[" ".join(name.split())]
-        k = position[" ".join(name.split())]
-        shown = [int(number.replace(",", "")) for number in re.findall(r"-?[0-9,]+", cells[2])]
-        np.testing.assert_allclose(shown, found[k], atol=0.5 + 1e-9)
+def listed(page) -> list[int]:
+    """Positions of the cases in the list."""
+    settle(page)
+    rows = page.evaluate("labelwise.rows()")
+    assert value(page, "cases.n") == len(rows)
+    return rows
+
+
+def choose(page, label: str, option: str, within: str) -> None:
+    page.locator(f"{within} select[aria-label='{label}']").select_option(option)
+    settle(page)

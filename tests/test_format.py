@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import labelwise
 from labelwise import _format
 from optional_libraries import missing
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
-SCRIPT = Path(labelwise.__file__).parent / "report" / "static" / "format.js"
+ROOT = Path(__file__).parents[1]
 
 
 def test_python_writes_the_table() -> None:
@@ -31,11 +30,19 @@ def run_script(calls: list[list[object]]) -> list[str]:
     """What the page's functions return; its percent sign is kept on the line of its number by a
     no-break space.
     """
-    if shutil.which("node") is None:
-        missing("Node.js is not installed")
-    code = SCRIPT.read_text(encoding="utf-8") + (
-        "\nconst functions = { fixed, count, percent, points, number };\n"
-        f"console.log(JSON.stringify({json.dumps(calls)}.map(([name, ...x]) => "
+    esbuild = ROOT / "page" / "node_modules" / ".bin" / "esbuild"
+    if shutil.which("node") is None or not esbuild.exists():
+        missing("the page's tools are not installed: npm ci --prefix page")
+    built = subprocess.run(
+        [str(esbuild), "src/format.ts", "--bundle", "--format=iife", "--global-name=functions"],
+        cwd=ROOT / "page",
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+    )
+    code = built.stdout + (
+        f"\nconsole.log(JSON.stringify({json.dumps(calls)}.map(([name, ...x]) => "
         "functions[name](...x))));"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""How numbers are written: the only place in Python; ``report/static/format.js`` is the page's.
+"""How numbers are written: the only place in Python; ``page/src/format.ts`` is the page's.
 
 Both follow the same rules and are tested against the same table, ``tests/number_cases.json``. The
 digits that Python and JavaScript print for a float (the shortest that restore it) are rounded half

@@ -545,10 +545,10 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
         "there is no events file 'wolff.toml'. Did you mean 'wolf.toml'?",
     ),
     (
-        "66 no instances",
-        ["report", "p.npz", "-o", "r.html", "--instances", "0"],
+        "66 no metadata",
+        ["report", "p.npz", "-o", "r.html", "--metadata", "none.csv"],
         2,
-        "Invalid value for '--instances': 0 is not in the range x>=1",
+        "none.csv",
     ),
     (
         "68 petct folder without studies",
@@ -796,7 +796,9 @@ def test_76_to_79_in_python(tmp_path, optional) -> None:
     q = lw.Ensemble(PROBS, class_names=NAMES)
     y = pd.Series(NAMES)[Y].reset_index(drop=True)
     report = lw.report.write_report(tmp_path / "r.html", q, y_true=y, ood=q)  # 76, 79
-    assert report.data["accuracy"] == pytest.approx(np.mean(PROBS.mean(0).argmax(-1) == Y))
+    assert report.data["exact"]["accuracy"]["value"] == pytest.approx(
+        np.mean(PROBS.mean(0).argmax(-1) == Y)
+    )
     optional("matplotlib")
     assert lw.plots.plot_by_class(lw.decompose(q)).patches  # 77
     models, loader = [torch.nn.Linear(4, 3) for _ in range(2)], [torch.zeros(5, 4)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -31,24 +33,27 @@ def preds(tmp_path):
 
 
 def page_data(html: str):
-    return json.loads(html.split('id="data">')[1].split("</script>")[0])
+    return json.loads(html.split('id="meta">')[1].split("</script>")[0])
+
+
+def page_ids(html: str):
+    packed = html.split('id="data-id">')[1].split("</script>")[0]
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 def test_report_writes_a_page(preds, tmp_path) -> None:
     out = tmp_path / "report.html"
-    result = run(
-        "report", preds, "-o", out, "--ood", preds, "--title", "My <b>title</b>", "--instances", 20
-    )
+    result = run("report", preds, "-o", out, "--ood", preds, "--title", "My <b>title</b>")
     assert result.exit_code == 0, result.output
-    assert "50 cases (20 of them embedded)" in result.output
+    assert "50 cases, 0." in result.output
     data = page_data(out.read_text(encoding="utf-8"))
     stored = load_predictions(preds)
     assert data["title"] == "My <b>title</b>"
-    assert data["accuracy"] == pytest.approx(
+    assert data["exact"]["accuracy"]["value"] == pytest.approx(
         np.mean(stored.distribution().mean().argmax(-1) == stored.y_true)
     )
-    assert data["detection"][0]["losses"]["log"]["total"]["auroc"] == pytest.approx(0.5)
-    assert len(data["images"]["png"]) == 20
+    assert data["exact"]["detection"][0]["auroc"]["log.total"]["value"] == pytest.approx(0.5)
+    assert data["images"] == {"count": 50, "of": 50, "type": "image/png"}
 
 
 def test_report_reads_standard_input_and_writes_standard_output(preds) -> None:
@@ -76,6 +81,30 @@ def test_report_starts_with_the_costs_of_a_file(preds, tmp_path) -> None:
     )
 
 
+def test_metadata_are_joined_and_ids_left_out(preds, tmp_path) -> None:
+    named, out = tmp_path / "named.npz", tmp_path / "report.html"
+    stored = load_predictions(preds)
+    ids = np.array([f"scan-{i}" for i in range(50)])
+    save_predictions(named, probs=stored.probs[:], y_true=stored.y_true, ids=ids)
+    table = tmp_path / "cases.csv"
+    rows = [f"{ids[i]},{'AB'[i % 2]},patient-{i // 2}" for i in range(49, 0, -1)]
+    table.write_text("\n".join(["image,site,group", *rows]))
+    result = run("report", named, "-o", out, "--metadata", table)
+    assert result.exit_code == 0, result.output
+    assert "rows of cases.csv matched by `image`" in result.output
+    assert "1 case of 50 not in cases.csv" in result.output
+    assert "This file contains the ids of its cases and the names of its groups." in result.output
+    html = out.read_text()
+    assert page_data(html)["metadata"] == ["site"]
+    assert page_ids(html)[7] == "scan-7"
+    result = run("report", named, "-o", out, "--metadata", table, "--no-ids")
+    assert result.exit_code == 0, result.output
+    html = out.read_text()
+    assert "scan-" not in html
+    assert "patient-" not in html
+    assert 'id="data-id"' not in html
+
+
 def test_report_about_grades_and_groups(preds, tmp_path) -> None:
     out = tmp_path / "report.html"
     assert run("report", preds, "-o", out, "--ordinal").exit_code == 0
@@ -86,7 +115,7 @@ def test_report_about_grades_and_groups(preds, tmp_path) -> None:
     data = page_data(out.read_text())
     u = lw.decompose(load_predictions(preds).distribution(), events={"ill": ["mild", "severe"]})
     assert data["labels"] == ["ill"]
-    assert data["losses"][0]["mean"]["total"] == pytest.approx(u.sum().total.mean())
+    assert data["exact"]["mean"]["log"]["total"] == pytest.approx(u.sum().total.mean())
 
 
 def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
@@ -97,7 +126,7 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     assert run("report", path, "-o", out).exit_code == 0
     data = page_data(out.read_text())
     assert data["multilabel"]
-    assert data["accuracy"] == pytest.approx(np.mean((probs.mean(0) > 0.5) == y))
+    assert data["exact"]["accuracy"]["value"] == pytest.approx(np.mean((probs.mean(0) > 0.5) == y))
     costs = tmp_path / "costs.toml"
     costs.write_text("false_alarm = 1\nmissed = 2\n")
     found = json.loads(
@@ -108,7 +137,7 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     )
     assert found["realized_cost"] == pytest.approx(plan.summary(y).cost_after)
     found = json.loads(run("evaluate", path, "--json").output)
-    assert found["accuracy"] == pytest.approx(data["accuracy"])
+    assert found["accuracy"] == pytest.approx(data["exact"]["accuracy"]["value"])
     errors = lw.calibration.calibration_errors(lw.MultiLabelEnsemble(probs), y.astype(bool))
     assert found["calibration_error"] == pytest.approx(errors.classwise.value.mean())
     assert "share of labels right" in run("evaluate", path).output
@@ -124,10 +153,10 @@ def test_report_of_an_evidential_network(tmp_path) -> None:
     result = run("report", path, "-o", out)
     assert result.exit_code == 0, result.output
     data = page_data(out.read_text())
-    assert data["losses"][0]["mean"]["epistemic"] == pytest.approx(
+    assert data["exact"]["mean"]["log"]["epistemic"] == pytest.approx(
         lw.decompose(lw.Dirichlet(alpha)).sum().epistemic.mean()
     )
-    assert data["sample"]["ids"][3] == "patient 3"
+    assert page_ids(out.read_text())[3] == "patient 3"
 
 
 @pytest.mark.parametrize("kind", ["zarr", "parquet"])
@@ -149,9 +178,11 @@ def test_report_of_other_formats(kind, tmp_path, optional) -> None:
     result = run("report", path, "-o", out)
     assert result.exit_code == 0, result.output
     data = page_data(out.read_text())
-    assert data["accuracy"] == pytest.approx(np.mean(probs.mean(0).argmax(-1) == y))
-    assert data["members"] == 4
-    assert (data["sample"]["ids"] or ["-"])[0] == ("case 0" if kind == "parquet" else "-")
+    assert data["exact"]["accuracy"]["value"] == pytest.approx(
+        np.mean(probs.mean(0).argmax(-1) == y)
+    )
+    assert data["members"]["n"] == 4
+    assert data["ids"] == (kind == "parquet")
 
 
 def test_damaged_ids_are_the_files_fault(tmp_path, optional) -> None:
@@ -247,9 +278,13 @@ def test_a_table_for_each_model_is_one_command(tmp_path) -> None:
         result = run("report", *given, "-o", tmp_path / "report.html")
         assert result.exit_code == 0, result.output
         assert "3 members × 20 cases × 3 classes" in result.output
-        data = page_data((tmp_path / "report.html").read_text())
-        assert data["accuracy"] == pytest.approx((probs.mean(0).argmax(-1) == y).mean())
-        assert data["sample"]["ids"][:2] == ["case 0", "case 1"]
+        html = (tmp_path / "report.html").read_text()
+        data = page_data(html)
+        assert data["exact"]["accuracy"]["value"] == pytest.approx(
+            (probs.mean(0).argmax(-1) == y).mean()
+        )
+        assert page_ids(html)[:2] == ["case 0", "case 1"]
+        assert data["members"]["names"] == ["model0", "model1", "model2"]
     assert run("quantify", *files, "-o", tmp_path / "u.npz").exit_code == 0
     with np.load(tmp_path / "u.npz") as found:
         np.testing.assert_allclose(

@@ -1,327 +1,462 @@
-"""The page in a real browser: every control, the library's numbers, the keyboard, narrow and dark
-screens, accessibility.
+"""The page in a real browser: every number opens its cases, the address is the state, numbers are
+the library's, and what is dropped is only read.
 """
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise.io import Predictions
 from labelwise.report import build_report
-from report_pages import LOSSES, PARTS, check_plan, costs_of, ensemble, rounded, value, values
+from report_pages import LOSSES, PARTS, SKIN, choose, ensemble, listed, press, settle, value
+
+CRAWL = """async (by) => {
+  const settled = async () => {
+    for (let i = 0; i < 400; i++) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      if (!/(Counting|Sorting|Reading the cases) …/.test(document.body.innerText)) return;
+    }
+  };
+  const start = async () => {
+    labelwise.go({ terms: [], case: "", by });
+    await settled();
+  };
+  const buttons = () => [...document.querySelectorAll("button[data-count]")];
+  await start();
+  const keys = [...new Set(buttons().map((button) => button.dataset.key))];
+  const found = {};
+  for (const key of keys) {
+    await start();
+    const button = buttons().find((each) => each.dataset.key === key);
+    const shown = Number(button.dataset.count);
+    button.click();
+    await settled();
+    found[key] = [shown, labelwise.rows()];
+  }
+  return found;
+}"""
 
 
-def test_page_computes_and_shows_the_librarys_numbers(clothes, open_page) -> None:
-    q, y, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)  # what the page computes with
-    assert value(page, "accuracy") == pytest.approx(np.mean(q.mean().argmax(-1) == y))
-    for loss in LOSSES:
-        page.select_option("#loss", loss)
-        u, ours = lw.decompose(q, loss), lw.decompose(r, loss)
-        for part in PARTS:
-            assert value(page, part, "#cards") == pytest.approx(
-                getattr(u.sum(), part).mean(), rel=1e-9
-            )
-            found = np.array(
-                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
-            ).reshape(300, 5)
-            np.testing.assert_allclose(found, getattr(ours, part), atol=2e-12)
-            gap = np.max(np.abs(found - getattr(u, part)))
-            assert gap <= report.data["sample"]["error"][loss] + 1e-12
-            sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
-            np.testing.assert_allclose(sums, getattr(ours.sum(), part), atol=1e-11)
-        by = lw.evaluation.by_class(u, y)
-        for rule in ("own", "everywhere"):
-            page.select_option("#rule", rule)
-            expected = getattr(by, rule).total.value
-            np.testing.assert_allclose(
-                values(page, "class-total"), np.sort(expected)[::-1], rtol=1e-9
-            )
-            names = page.locator("#classes tbody th").all_text_contents()
-            assert names == [q.class_names[k] for k in np.argsort(-expected)]
-            order = [q.class_names.index(name) for name in names]
-            np.testing.assert_allclose(
-                values(page, "class-epistemic"), getattr(by, rule).epistemic.value[order], rtol=1e-9
-            )
+def crawl(page, by: str = "class") -> dict[str, list[int]]:
+    """Press every number: it must list as many cases as it says."""
+    found = page.evaluate(CRAWL, by)
+    for key, (shown, rows) in found.items():
+        assert shown == len(rows) > 0, key
+    return {key: sorted(rows) for key, (_, rows) in found.items()}
 
 
-def test_class_table_sorts_and_detection_has_its_numbers(clothes, open_page) -> None:
-    _, _, report = clothes
-    page = open_page(report)
-    found = report.data["detection"][0]["losses"]["log"]
-    assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
-    page.select_option("#detect-part", "total")
-    assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
-    button = page.locator("#classes thead button", has_text="Epistemic share")
-    button.click()
-    assert page.locator("#classes th[aria-sort]").inner_text().startswith("Epistemic share")
-    shares = values(page, "class-epistemic") / values(page, "class-total")
-    assert np.all(np.diff(shares) <= 0)
-    page.locator("#classes thead button", has_text="Epistemic share").click()
-    shares = values(page, "class-epistemic") / values(page, "class-total")
-    assert np.all(np.diff(shares) >= 0)
-    page.locator("#classes thead button", has_text="Class").click()
-    names = page.locator("#classes tbody th").all_text_contents()
-    assert names == sorted(names, key=str.lower)
+def check_rows(found: dict[str, list[int]], expected: dict[str, np.ndarray]) -> None:
+    """Each key has NumPy's cases; one that is not on the page has none."""
+    for key, mask in expected.items():
+        assert found.get(key, []) == np.flatnonzero(mask).tolist(), key
 
 
-def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
-    q, y, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
-    correct = q.mean().argmax(-1) == y
-    for loss, part, percent in (
-        ("log", "total", 20),
-        ("squared", "epistemic", 35.5),
-        ("zero_one", "aleatoric", 0),
-        ("log", "epistemic", 99.5),
-    ):
-        page.select_option("#loss", loss)
-        page.select_option("#reject-part", part)
-        page.locator("#reject").fill(str(percent))
-        curve = lw.evaluation.rejection_curve(
-            getattr(lw.decompose(q, loss).sum(), part), correct=correct
-        )
-        assert value(page, "rejection-value") == pytest.approx(
-            curve.value[int(300 * percent / 100 + 1e-9)], rel=1e-9
-        )
-        score = getattr(lw.decompose(r, loss).sum(), part)
-        number = min(int(300 * percent / 100 + 1e-9), 299)
-        out = np.argsort(-score, kind="stable")[:number]
-        if len(np.unique(score[out])) == number:  # without ties it is a count, else an expectation
-            assert value(page, "rejected-wrong") == pytest.approx(np.sum(~correct[out]), abs=1e-6)
-            assert values(page, "rejected-count").sum() == pytest.approx(number)
-
-
-def test_sets_table(open_page) -> None:
-    q, y = ensemble(n=400, k=4, class_names=["shirt", "coat", "dress", "boot"])
-    fitted = lw.sets.fit_sets(q[:250], y[:250], coverage=0.8)
-    page = open_page(build_report(q[250:], y_true=y[250:], sets=fitted))
-    found = fitted.evaluate(q[250:], y[250:])
-    assert values(page, "set-coverage") == pytest.approx([row.coverage for row in found.rows])
-    assert values(page, "set-size").tolist() == [n for n in found.size_counts if n]
-    assert page.locator("#sets-intro").inner_text() == fitted.guarantee
-
-
-def test_explorer_sorts_and_filters_and_shows_each_case(clothes, open_page) -> None:
-    q, y, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
-    u, guess = lw.decompose(r), q.mean().argmax(-1)
-
-    def listed():
-        return [
-            int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()
-        ]
-
-    assert listed() == np.argsort(-u.sum().epistemic, kind="stable")[:24].tolist()
-    page.select_option("#sort", "aleatoric")
-    page.select_option("#about", "3")
-    page.select_option("#order", "up")
-    assert listed() == np.argsort(u.aleatoric[:, 3], kind="stable")[:24].tolist()
-    page.select_option("#sort", "top")
-    page.select_option("#predicted", "2")
-    page.select_option("#right", "wrong")
-    fits = np.flatnonzero((guess == 2) & (y != 2))
-    expected = fits[np.argsort(r.mean()[fits].max(-1), kind="stable")]
-    assert listed() == expected[:24].tolist()
-    page.select_option("#predicted", "")
-    page.select_option("#truth", "4")
-    page.select_option("#sort", "position")
-    assert listed() == np.flatnonzero((y == 4) & (guess != 4))[:24].tolist()
-    page.select_option("#right", "")
-    page.select_option("#truth", "")
-    page.locator("#id-search").fill("29")
-    assert listed() == [i for i in range(300) if "29" in str(i)]
-    page.locator("#id-search").fill("no such")
-    assert "No case matches" in page.locator("#found").inner_text()
-    page.locator("#id-search").fill("")
-    page.locator("#next-page").click()
-    assert listed() == list(range(24, 48))
-    page.locator("#previous-page").click()
-    assert listed() == list(range(24))
-    # one case in detail
-    page.select_option("#sort", "position")
-    page.select_option("#order", "up")
-    page.locator("#cases .case").nth(7).click()
-    assert "#7" in page.locator("#detail-title").inner_text()
-    np.testing.assert_allclose(values(page, "label-total"), np.sort(u.total[7])[::-1], atol=1e-11)
-    order = np.argsort(-u.total[7])
-    np.testing.assert_allclose(values(page, "label-epistemic"), u.epistemic[7][order], atol=1e-11)
-    np.testing.assert_allclose(values(page, "label-mean"), r.mean()[7][order], atol=1e-12)
-    votes = np.bincount(r.probs[:, 7].argmax(-1))
-    assert sorted(values(page, "votes")) == sorted(votes[votes > 0])
-    assert page.locator("#detail img.picture").get_attribute("src").startswith("data:image/png")
-    page.locator("#next-case").click()
-    assert "#8" in page.locator("#detail-title").inner_text()
-    page.locator("#previous-case").click()
-    assert "#7" in page.locator("#detail-title").inner_text()
-
-
-def test_decisions_change_as_the_librarys_do_and_wrong_costs_change_nothing(
-    clothes, open_page, tmp_path
-) -> None:
-    q, y, report = clothes
-    page = open_page(report)
-    r = rounded(report, q)
-    before = value(page, "expected-cost")
-    page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
-    assert "nonnegative" in page.locator("#cost-error").inner_text()
-    assert value(page, "expected-cost") == before
-    page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
-    assert page.locator("#cost-error").inner_text() == ""
-    page.locator("#expert-error").fill("100")
-    assert "below 100" in page.locator("#cost-error").inner_text()
-    page.locator("#reset").click()
-    assert page.locator("#cost-error").inner_text() == ""
-    check_plan(page, r, y, costs_of(page, tmp_path), "multiclass")
-    page.locator("#costs input[data-kind=missed][data-class='2']").fill("7.5")
-    page.locator("#costs input[data-kind=alarm][data-class='0']").fill("0.3")
-    page.locator("#abstain").fill("0.55")
-    page.locator("#ask").fill("0.2")
-    page.locator("#expert-error").fill("12")
-    costs = costs_of(page, tmp_path)
-    assert costs.matrix[2, 0] == pytest.approx(7.8)
-    assert costs.matrix[0, 0] == 0
-    check_plan(page, r, y, costs, "multiclass")
-    assert page.locator("#costs input[data-kind=missed][data-class='-1']").input_value() == ""
-    page.locator("#costs input[data-kind=alarm][data-class='-1']").fill("2")
-    page.locator("#abstain").fill("")
-    check_plan(page, r, y, costs_of(page, tmp_path), "multiclass")
-    page.locator("#ask").fill("")
-    costs = costs_of(page, tmp_path)
-    assert costs.ask is None
-    assert costs.abstain is None
-    check_plan(page, r, y, costs, "multiclass")
-    page.select_option("#task", "per_label")
-    page.locator("#costs input[data-kind=missed][data-class='1']").fill("20")
-    page.locator("#abstain").fill("0.3")
-    page.locator("#ask").fill("0.1")
-    costs = costs_of(page, tmp_path)
-    assert list(costs.missed.values()) == [1, 20, 1, 1, 1]
-    check_plan(page, r, y, costs, "per_label")
-    page.locator("#reset").click()
-    assert page.locator("#costs input[data-kind=missed][data-class='1']").input_value() == "1"
-
-
-def test_the_page_starts_with_the_costs_it_was_given(clothes, open_page, tmp_path) -> None:
-    q, y, _ = clothes
-    given = lw.decisions.Costs(
-        default=2,
-        missed={q.class_names[1]: 20},
-        false_alarm={q.class_names[0]: 0.5},
-        ask=0.9,
-        expert_error=0.07,
+def test_every_number_opens_its_cases(lesions, open_page) -> None:
+    data, report = lesions
+    page = open_page(report, width=1440)
+    guess = data.probs.mean(0).argmax(-1)
+    wrong = guess != data.y
+    found = crawl(page)
+    expected = {"selected.n": np.ones(len(guess), bool), "selected.accuracy.n": ~wrong}
+    for t, truth in enumerate(SKIN):
+        missed = (data.y == t) & wrong
+        expected[f"table.{truth}.n"] = data.y == t
+        expected[f"table.{truth}.missed"] = missed
+        expected[f"table.{truth}.alarms"] = (guess == t) & wrong
+        for p, predicted in enumerate(SKIN):
+            expected[f"matrix.{truth}.{predicted}"] = (data.y == t) & (guess == p)
+    check_rows(found, expected)
+    referred = np.isin(np.arange(len(guess)), found["policy.referred"])
+    check_rows(
+        found,
+        {
+            "policy.referred.wrong": referred & wrong,
+            "policy.kept": ~referred,
+            "policy.kept.wrong": ~referred & wrong,
+            "selected.flagged.n": referred,
+            **{f"table.{x}.known": referred & wrong & (data.y == k) for k, x in enumerate(SKIN)},
+        },
     )
-    report = lw.report.build_report(q, y_true=y, costs=given)
-    page = open_page(report)
-    for _ in range(2):
-        costs = costs_of(page, tmp_path)
-        np.testing.assert_allclose(
-            costs.matrix, given.problem("multiclass", q.n_classes, q.class_names)[0].table
-        )
-        assert (costs.ask, costs.abstain) == (0.9, None)
-        assert costs.expert_error == pytest.approx(0.07)
-        check_plan(page, rounded(report, q), y, given, "multiclass")
-        page.locator("#ask").fill("3")
-        page.locator("#costs input[data-kind=missed][data-class='1']").fill("4")
-        page.locator("#reset").click()  # back to the given costs
-    page.select_option("#task", "per_label")
-    check_plan(page, rounded(report, q), y, given, "per_label")
+    assert set(found) <= {*expected} | {key for key in found if key.split(".")[0] != "matrix"}
+    own = data.probs.argmax(-1)
+    found = crawl(page, "member")
+    for j in range(5):
+        check_rows(found, {f"member.seed-{11 + j}.right": own[j] == data.y})
+    found = crawl(page, "site")
+    for site in ("Aachen", "Bonn", "Köln"):
+        here = data.site == site
+        check_rows(found, {f"table.{site}.n": here, f"table.{site}.wrong": here & wrong})
 
 
-def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page, tmp_path) -> None:
+@pytest.mark.parametrize("kind", ["multilabel", "binary", "unlabeled", "events", "ood"])
+def test_every_number_of_other_pages_opens_its_cases(kind, open_page) -> None:
+    q, y, options = kinds()[kind]
+    page = open_page(build_report(q, y_true=y, **options), width=1440)
+    found = crawl(page)
+    mean = q.mean()
+    if kind == "multilabel":
+        called = mean > 0.5
+        for k, name in enumerate(q.class_names):
+            expected = {
+                f"matrix.{name}.hit": called[:, k] & (y[:, k] == 1),
+                f"matrix.{name}.missed": ~called[:, k] & (y[:, k] == 1),
+                f"matrix.{name}.alarm": called[:, k] & (y[:, k] == 0),
+            }
+            check_rows(found, expected)
+    elif kind == "unlabeled":
+        order = np.argsort(-mean, axis=-1, kind="stable")
+        for p, first in enumerate(q.class_names):
+            for s, second in enumerate(q.class_names):
+                cell = (order[:, 0] == p) & (order[:, 1] == s)
+                check_rows(found, {f"matrix.{first}.{second}": cell})
+    else:
+        guess = mean.argmax(-1)
+        for t, truth in enumerate(q.class_names):
+            for p, predicted in enumerate(q.class_names):
+                cell = (y == t) & (guess == p)
+                check_rows(found, {f"matrix.{truth}.{predicted}": cell})
+    if kind == "ood":
+        found = crawl(page, "dataset")
+        assert found["table.elsewhere.n"] == list(range(len(mean), len(mean) + 40))
+
+
+def kinds():
+    """Predictions, labels and options for each kind of page."""
+    rng = np.random.default_rng(3)
+    names = list("abcd")
+    q4, y4 = ensemble(n=200, k=4, seed=4, class_names=names)
+    p = rng.beta(0.4, 1.2, (200, 6))
+    several = lw.MultiLabelEnsemble(
+        np.clip(p + rng.normal(0, 0.15, (5, 200, 6)), 0, 1), class_names=list("uvwxyz")
+    )
+    other, _ = ensemble(n=40, k=4, seed=9, class_names=names, sharpness=2.0)
+    alpha = rng.gamma(0.7, 3, (150, 3)) + 0.05
+    return {
+        "ensemble": (q4, y4, {}),
+        "weighted": (lw.Ensemble(q4.probs, weights=[5, 1, 2, 1, 1], class_names=names), y4, {}),
+        "binary": (*ensemble(n=200, k=2, seed=1, class_names=["nevus", "melanoma"]), {}),
+        "one member": (ensemble(n=100, members=1, k=4)[0], None, {}),
+        "one case": (*ensemble(n=1, k=5, seed=3), {}),
+        "multilabel": (several, (rng.random((200, 6)) < p).astype(int), {}),
+        "dirichlet": (lw.Dirichlet(alpha, class_names=list("abc")), rng.integers(0, 3, 150), {}),
+        "unlabeled": (q4, None, {}),
+        "ordinal": (q4, y4, {"events": lw.events.ordinal(names)}),
+        "events": (q4, y4, {"events": {"left": ["a", "b"], "right": ["c", "d"]}}),
+        "ood": (q4, y4, {"ood": {"elsewhere": other}}),
+    }
+
+
+@pytest.mark.parametrize("kind", list(kinds()))
+def test_displayed_numbers_are_the_librarys(kind, open_page) -> None:
+    q, y, options = kinds()[kind]
+    page = open_page(build_report(q, y_true=y, **options))
+    events = options.get("events")
+    for loss in LOSSES:
+        choose(page, "measured by", loss, ".bar")
+        u = lw.decompose(q, loss, events=events)
+        total, epistemic = (getattr(u.sum(), part).mean() for part in ("total", "epistemic"))
+        assert value(page, "selected.total") == pytest.approx(total, rel=1e-9)
+        share = epistemic / total if total > 0 else 0
+        assert value(page, "selected.epistemic_share") == pytest.approx(share, abs=1e-9)
+    if y is None:
+        assert page.locator("[data-key='selected.accuracy']").count() == 0
+        return
+    mean = q.mean()
+    if y.ndim == 2:
+        right = np.all((mean > 0.5) == y, axis=-1)
+    else:
+        right = mean.argmax(-1) == y
+    assert value(page, "selected.accuracy") == pytest.approx(right.mean())
+    assert value(page, "selected.accuracy.n") == right.sum()
+    wrong = value(page, "policy.referred.wrong") + value(page, "policy.kept.wrong")
+    assert wrong == np.sum(~right)
+    choose(page, "measured by", "log", ".bar")
+    u = lw.decompose(q, events=events)
+    for k, name in enumerate(u.class_names):
+        if page.locator(f"[data-key='table.{name}.total']").count():
+            found = value(page, f"table.{name}.total")
+            assert found == pytest.approx(u.total[:, k].mean(), abs=2e-3, rel=2e-3)
+
+
+def test_numbers_do_not_depend_on_what_is_read_first(open_page) -> None:
+    """A sum over what is not read yet must not be kept."""
+    ecg = lw.demo.load_ecg_ensemble()
+    right = np.all((ecg.ensemble.mean() > 0.5) == ecg.y_true, axis=-1)
+    total = lw.decompose(ecg.ensemble).total.mean(axis=0)
+    report = build_report(ecg.ensemble, y_true=ecg.y_true)
+    for _ in range(3):
+        page = open_page(report)
+        wrong = value(page, "policy.referred.wrong") + value(page, "policy.kept.wrong")
+        assert wrong == np.sum(~right)
+        for k, name in enumerate(ecg.ensemble.class_names):
+            found = value(page, f"table.{name}.total")
+            assert found == pytest.approx(total[k], abs=2e-3)
+
+
+def test_bundled_ensembles_show_the_librarys_numbers(open_page) -> None:
+    clothes = lw.demo.load_fashion_ensemble()
+    page = open_page(build_report(clothes.ensemble, y_true=clothes.y_true))
+    u = lw.decompose(clothes.ensemble).sum()
+    right = clothes.ensemble.mean().argmax(-1) == clothes.y_true
+    assert value(page, "selected.accuracy") == pytest.approx(right.mean())
+    assert value(page, "selected.total") == pytest.approx(u.total.mean())
+    ecg = lw.demo.load_ecg_ensemble()
+    page = open_page(build_report(ecg.ensemble, y_true=ecg.y_true))
+    u = lw.decompose(ecg.ensemble).sum()
+    assert value(page, "selected.total") == pytest.approx(u.total.mean())
+
+
+def test_the_pages_own_arithmetic_is_the_librarys(clothes, open_page) -> None:
     q, _, report = clothes
     page = open_page(report)
-    costs = costs_of(page, tmp_path)
-    plan = lw.decisions.decide(rounded(report, q), costs, task="multiclass")
-
-    def listed():
-        return [
-            int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()
-        ]
-
-    for key, expected in (
-        ("cost", plan.expected_cost),
-        ("answer", plan.value_of_label),
-        ("knowledge", plan.value_of_knowledge),
-    ):
-        page.select_option("#sort", key)
-        np.testing.assert_allclose(expected[listed()], np.sort(expected)[::-1][:24], atol=1e-9)
-    page.select_option("#sort", "position")
-    page.select_option("#order", "up")
-    page.select_option("#decision", "ask")
-    assert listed() == np.flatnonzero(plan.action == lw.decisions.ASK)[:24].tolist()
-    page.locator("#ask").fill("9")  # the list follows the costs
-    page.locator("#abstain").fill("0.2")
-    assert listed() == []
-    page.select_option("#decision", "abstain")
-    plan = lw.decisions.decide(rounded(report, q), costs_of(page, tmp_path), task="multiclass")
-    assert listed() == np.flatnonzero(plan.action == lw.decisions.ABSTAIN)[:24].tolist()
-
-
-def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
-    _, _, report = clothes
-    page = open_page(report)
-    reached = []
-    for _ in range(140):
-        page.keyboard.press("Tab")
-        here = page.evaluate(
-            "(() => { const e = document.activeElement; return e.id || e.dataset.kind || "
-            "e.getAttribute('href') || e.className || e.tagName; })()"
+    weights = np.array([0.4, 0.1, 0.2, 0.2, 0.1])
+    probs = q.probs[:, :40]
+    weighted = lw.Ensemble(probs, weights=weights)
+    for loss in LOSSES:
+        found = page.evaluate(
+            """([probs, weights, loss]) => probs.map((one) => {
+              const parts = labelwise.measures.decompose(one, 5, weights, loss);
+              return ["total", "aleatoric", "epistemic"].map((part) => [...parts[part]]);
+            })""",
+            [probs.transpose(1, 0, 2).reshape(40, -1).tolist(), weights.tolist(), loss],
         )
-        reached.append(here)
-        if here == "loss":
-            page.keyboard.press("ArrowDown")
-            assert page.locator("#loss").input_value() == "squared"
-        if here == "reject":
-            page.keyboard.press("ArrowRight")
-            assert page.locator("#reject-share").inner_text() == "20.5\u00a0%"
-        if here == "case" and reached.count("case") == 1:
-            first = page.locator("#detail-title").inner_text()
-            page.keyboard.press("ArrowDown")
-            assert page.locator("#detail-title").inner_text() != first
-            page.keyboard.press("ArrowUp")
-            assert page.locator("#detail-title").inner_text() == first
-        if here == "abstain":
-            page.keyboard.type("9")
-        if here == "bibtex":
-            break
-    assert {
-        "#main",
-        "#overview",
-        "loss",
-        "rule",
-        "reject",
-        "detect-set",
-        "sort",
-        "case",
-        "next-case",
-        "task",
-        "abstain",
-        "missed",
-        "copy",
-        "bibtex",
-    } <= set(reached)
-    assert page.locator("#abstain").input_value().endswith("9")
+        u = lw.decompose(weighted, loss)
+        expected = np.stack([getattr(u, part) for part in PARTS], axis=1)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    costs = lw.decisions.Costs(
+        default=1, missed={"dress": 7.5}, false_alarm={"coat": 0.3}, abstain=0.55, ask=0.2,
+        expert_error=0.12,
+    )  # fmt: skip
+    plan = lw.decisions.decide(q, costs, task="multiclass")
+    table = report_costs(q, costs)
+    found = page.evaluate(
+        """([means, costs]) => means.map((mean) => labelwise.measures.chooseClass(mean, costs))""",
+        [q.mean().tolist(), table],
+    )
+    np.testing.assert_allclose([x["cost"] for x in found], plan.expected_cost, atol=1e-12)
+    assert [x["action"] for x in found] == plan.action.tolist()
 
 
-@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 360)])
-def test_axe_finds_no_serious_violation_and_nothing_scrolls_sideways(
-    clothes, open_page, axe, dark, width
-) -> None:
-    _, _, report = clothes
-    page = open_page(report, dark=dark, width=width, has_touch=width == 360)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (background == "rgb(255, 255, 255)") != dark
-    if width == 360:
-        page.locator("#cases .case").nth(3).tap()
-        assert page.evaluate("document.activeElement.id") == "detail"
-    page.evaluate("document.querySelector('details').open = true")
-    axe(page)
+def report_costs(q, costs) -> dict:
+    given = build_report(q, costs=costs).data["costs"]
+    table = given["tables"]["multiclass"]
+    return {
+        "missed": list(table["missed"]),
+        "alarm": list(table["alarm"]),
+        "abstain": given["abstain"],
+        "ask": given["ask"],
+        "error": given["error"],
+    }
+
+
+def test_costs_are_empty_until_given_and_invalid_ones_decide_nothing(clothes, open_page) -> None:
+    q, y, report = clothes
+    page = open_page(report, hash="#refer=costs")
+    assert page.locator("[data-key='selected.cost']").count() == 0
+    given = lw.decisions.Costs(default=2, missed={"trouser": 20}, abstain=0.9)
+    page = open_page(build_report(q, y_true=y, costs=given), hash="#refer=costs")
+    plan = lw.decisions.decide(q, given, task="multiclass")
+    assert value(page, "selected.cost") == pytest.approx(plan.expected_cost.mean(), abs=1e-4)
+    page.locator("#policy input").first.fill("-3")
+    page.keyboard.press("Tab")
+    settle(page)
+    assert "nonnegative" in page.locator("#policy").inner_text()
+    assert page.locator("[data-key='selected.cost']").count() == 0
+
+
+STATES = [
+    "",
+    "#truth=melanoma&pred=!melanoma&wrong=1&by=group&refer=each:0.2:epistemic&color=flagged",
+    "#truth=nevus|melanoma&site=Köln&sort=-epistemic&cases=list&loss=squared",
+    "#top=0.9..&wrong=1&or=group%3Dpatient-0042&not=site%3DBonn&x=top&y=right",
+    "#case=scan-00471&without=seed-14&by=member",
+    "#agree:seed-12=0&total=..1&refer=class:melanoma:0.9:p&rows=classes",
+]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_state_address_and_reload_are_the_same(state, lesions, open_page) -> None:
+    _, report = lesions
+    page = open_page(report, hash=state)
+    before = page.evaluate("labelwise.state.value"), listed(page)
+    assert not page.locator(".notice").count()
+    page.evaluate("labelwise.go({ sort: 'top' }); history.back()")
+    page.wait_for_function(
+        "(expected) => JSON.stringify(labelwise.state.value) === expected",
+        arg=json.dumps(before[0], separators=(",", ":"), ensure_ascii=False),
+    )
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert (page.evaluate("labelwise.state.value"), listed(page)) == before
+    written = page.evaluate("labelwise.writeHash(labelwise.state.value)")
+    again = page.evaluate("(text) => labelwise.readHash('#' + text, () => true).state", written)
+    assert again == before[0]
+
+
+def test_a_click_replaces_shift_adds_alt_excludes_and_chips_remove(lesions, open_page) -> None:
+    data, report = lesions
+    page = open_page(report, width=1440)
+    guess = data.probs.mean(0).argmax(-1)
+    press(page, "matrix.melanoma.nevus")
+    first = (data.y == 0) & (guess == 1)
+    assert sorted(listed(page)) == np.flatnonzero(first).tolist()
+    press(page, "matrix.nevus.melanoma", modifiers=["Shift"])
+    both = first | ((data.y == 1) & (guess == 0))
+    assert sorted(listed(page)) == np.flatnonzero(both).tolist()
+    choose(page, "by", "site", "#table")
+    press(page, "table.Bonn.n", modifiers=["Alt"])
+    assert sorted(listed(page)) == np.flatnonzero(both & (data.site != "Bonn")).tolist()
+    page.locator(".chip.out").click()
+    assert sorted(listed(page)) == np.flatnonzero(both).tolist()
+    page.go_back()
+    assert len(listed(page)) == np.sum(both & (data.site != "Bonn"))
+    page.locator("button:has-text('clear')").click()
+    assert len(listed(page)) == len(guess)
+    assert not page.evaluate("location.hash").startswith("#truth")
+
+
+def test_a_member_is_switched_off(lesions, open_page) -> None:
+    data, report = lesions
+    page = open_page(report, hash="#by=member")
+    page.locator("input[aria-label='Member seed-14']").click()
+    settle(page)
+    assert "without member seed-14" in page.locator("#sentence").inner_text()
+    rest = lw.Ensemble(np.delete(data.probs, 3, axis=0))
+    u = lw.decompose(rest).sum()
+    right = rest.mean().argmax(-1) == data.y
+    assert value(page, "selected.accuracy") == pytest.approx(right.mean(), abs=2e-3)
+    assert value(page, "selected.total") == pytest.approx(u.total.mean(), abs=2e-3)
+    share = u.epistemic.mean() / u.total.mean()
+    assert value(page, "selected.epistemic_share") == pytest.approx(share, abs=2e-3)
+
+
+def dropped(page, *files: tuple[str, bytes]) -> str:
+    """Open files as dropping them does, and what the page says about them."""
+    payload = [{"name": x, "mimeType": "", "buffer": data} for x, data in files]
+    page.locator("#files").set_input_files(payload)
+    page.wait_for_selector(".notice")
+    settle(page)
+    return page.locator(".notice").inner_text()
+
+
+def test_a_dropped_table_is_joined_by_id(lesions, open_page) -> None:
+    data, report = lesions
+    page = open_page(report)
+    ward = np.where(np.arange(len(data.y)) % 2, "north", "south")
+    lines = [f"{name},{w}" for name, w in zip(data.ids, ward, strict=True)]
+    text = "\n".join(["image,ward", *reversed(lines[:-1])])
+    assert "ward" in dropped(page, ("wards.csv", text.encode()))
+    choose(page, "by", "ward", "#table")
+    press(page, "table.north.n")
+    expected = np.flatnonzero(ward[:-1] == "north")
+    assert sorted(listed(page)) == expected.tolist()
+
+
+def test_dropped_predictions_give_the_members_of_every_case(open_page, tmp_path, monkeypatch):
+    from labelwise.report import members
+
+    monkeypatch.setattr(members, "NUMBERS", 400)
+    monkeypatch.setattr("labelwise.report.cases.NUMBERS", 400)
+    q, y = ensemble(n=200, k=4, class_names=list("abcd"))
+    report = build_report(q, y_true=y)
+    page = open_page(report, hash="#sort=total")
+    shape = report.data["blocks"]["members"]["shape"]
+    assert shape[0] <= 20
+    for name in ("probs.npy", "preds.npz"):
+        path = tmp_path / name
+        if name.endswith("npy"):
+            np.save(path, q.probs)
+        else:
+            np.savez(path, probs=q.probs, y_true=y)
+        dropped(page, (name, path.read_bytes()))
+        i = 123
+        page.evaluate("labelwise.go({ case: '#124' })")
+        settle(page)
+        page.wait_for_function("() => document.querySelectorAll('#case .dots').length > 0")
+        k = int(q.mean()[i].argmax())
+        mean = value(page, f"case.{'abcd'[k]}.mean")
+        assert mean == pytest.approx(q.mean()[i, k], abs=1e-9)
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+
+
+HOSTILE_FILES = [
+    ("cut.npz", b"PK\x03\x04" + b"\0" * 30),
+    ("empty.npz", b""),
+    ("lies.npy", b"\x93NUMPY\x01\x00\xff\xff{'descr': '<f8'"),
+    ("objects.npy", b"\x93NUMPY\x01\x00\x46\x00" + b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }".ljust(69) + b"\n"),
+    ("table.csv", b"id,x\n\"1,<img src=x onerror=alert(1)>\n"),
+    ("other.csv", b"id,x\nno such id,1\n"),
+    ("<b>x</b>.txt", b"\xff\xfe\x00binary"),
+]  # fmt: skip
+
+
+def test_damaged_files_have_a_sentence_and_change_nothing(lesions, open_page) -> None:
+    _, report = lesions
+    page = open_page(report)
+    page.on("dialog", lambda _: pytest.fail("something was executed"))
+    before = page.evaluate("labelwise.state.value")
+    for name, content in HOSTILE_FILES:
+        said = dropped(page, (name, content))
+        assert len(said) > 15, name
+        assert "undefined" not in said, name
+        page.locator(".notice button").click()
+    assert page.evaluate("labelwise.state.value") == before
+    assert len(listed(page)) == 1500
+    html = "id,<img src=x onerror=alert(1)>\n" + "\n".join(
+        f"scan-{i:05d},<script>alert({i % 3})</script>" for i in range(1500)
+    )
+    dropped(page, ("html.csv", html.encode()))
+    name = "<img src=x onerror=alert(1)>"
+    choose(page, "by", name, "#table")
+    assert "<script>alert(1)</script>" in page.locator("#table").inner_text()
+    assert page.locator("main script, main img[src=x]").count() == 0
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "שלום עולם \u202eabc",
+    "👩‍🔬🔥",
+    "x" * 300,
+    "a & b \"quoted\" 'single' \\",
+    "new\nline\ttab\x7f\x01",
+    "</script><!--",
+    "a|b!c=d&e",
+]
+
+
+def test_hostile_names_are_text(open_page) -> None:
+    q, y = ensemble(n=120, k=8, class_names=HOSTILE)
+    ids = np.array([f"<b>{i}</b> 👾 שלום" for i in range(120)])
+    title = "<img src=x onerror=alert(1)> & Co"
+    report = build_report(
+        q, y_true=y, ids=ids, title=title, ood={"<script>": q}, metadata={"<i>": list(ids)}
+    )
+    page = open_page(report, width=390)
+    page.on("dialog", lambda _: pytest.fail("something was executed"))
+    assert page.locator("h1").inner_text() == title
+    assert page.title().startswith(title)
+    assert page.locator("main b, main i, main img[src=x], main script").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    guess = q.mean().argmax(-1)
+    for k, name in enumerate(HOSTILE):
+        count = np.sum((y == k) & (guess == k))
+        if not count:
+            continue
+        page.evaluate(
+            "(name) => labelwise.go({ terms: [{ add: true, filters: ["
+            "{ key: 'truth', values: [name], not: false }, "
+            "{ key: 'pred', values: [name], not: false }] }] })",
+            name,
+        )
+        assert len(listed(page)) == count
+        page.reload()  # through the address
+        page.wait_for_selector("html[data-ready]")
+        assert len(listed(page)) == count, name
 
 
 def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
@@ -329,8 +464,8 @@ def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
     path = tmp_path / "report.html"
     path.write_text(
         report.html.replace(
-            "</main>",
-            "<img src=x onerror='window.stolen=1'><script>window.stolen=2</script></main>",
+            '<div id="app">',
+            "<img src=x onerror='window.stolen=1'><script>window.stolen=2</script><div id='app'>",
         )
     )
     context = browser.new_context()
@@ -343,33 +478,36 @@ def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
     context.close()
 
 
-def test_members_check_and_sources(open_page) -> None:
-    rng = np.random.default_rng(0)
-    z = (
-        rng.normal(size=(1, 1, 60, 3))
-        + 0.6 * rng.normal(size=(4, 1, 60, 3))
-        + 0.2 * rng.normal(size=(4, 4, 60, 3))
-    )
-    factors = {"prompt": np.repeat(list("abcd"), 4), "model": np.tile(list("wxyz"), 4)}
-    q = lw.Ensemble.from_logits(z.reshape(16, 60, 3), factors=factors)
-    page = open_page(build_report(q))
-    means = lw.decompose(q).sources(rng=0).means
-    expected = np.concatenate(
-        [means.sum(axis=1)[:, None] / means.sum(), means / means.sum(axis=0)], axis=1
-    )
-    assert values(page, "source-share") == pytest.approx(expected.T.ravel())
-    assert (
-        "More than chance (permutation test, 5 % level): prompt."
-        in page.locator("#sources-intro").inner_text()
-    )
-    assert "No faults found in 16 members." in page.locator("#findings").inner_text()
-    broken = lw.Ensemble(
-        q.probs[:15][[*range(14), 0]],
-        factors={"prompt": factors["prompt"][:15], "model": factors["model"][:15]},
-    )
-    page = open_page(build_report(broken))
-    assert (
-        "completely crossed: 1 cell of 16 has no member"
-        in page.locator("#sources-intro").inner_text()
-    )
-    assert "Members 0 and 14 are identical." in page.locator("#findings .warning").inner_text()
+def test_few_elements_for_many_classes_and_cases(open_page) -> None:
+    k = 400
+    q, y = ensemble(n=2000, k=k, sharpness=50, members=2)
+    page = open_page(build_report(Predictions(q=q, y_true=y)), width=1440)
+    assert page.evaluate("document.querySelectorAll('*').length") <= 3000
+    page.locator("#matrix input.find").fill("39")
+    settle(page)
+    assert page.locator("#matrix tbody tr").count() >= 10
+    assert page.evaluate("document.querySelectorAll('*').length") <= 3000
+
+
+def test_exports(lesions, open_page, tmp_path) -> None:
+    data, report = lesions
+    page = open_page(report, width=1440)
+    press(page, "table.melanoma.missed")
+    rows = listed(page)
+
+    def saved(text: str) -> str:
+        page.locator("summary:has-text('Export')").click()
+        with page.expect_download() as download:
+            page.locator(f"button:has-text({text!r})").click()
+        return download.value.path().read_text(encoding="utf-8")
+
+    lines = saved("table of the selection").splitlines()
+    assert len(lines) == len(rows) + 1
+    assert lines[0].startswith("id,predicted,truth,")
+    assert [line.split(",")[0] for line in lines[1:]] == data.ids[rows].tolist()
+    assert saved("matrix (.svg)").startswith("<svg")
+    page.locator("#case input").first.fill("check")
+    page.keyboard.press("Tab")
+    tags = saved("tags and notes")
+    assert data.ids[rows[0]] in tags
+    assert "check" in tags

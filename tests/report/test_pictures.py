@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md, taken of the demonstration's page:
+"""The pictures of the documentation, taken of the demonstration's page:
 LABELWISE_PICTURES=docs/pictures pytest tests/report/test_pictures.py
 """
 
@@ -8,50 +8,47 @@ import os
 import struct
 from pathlib import Path
 
-import pytest
-
 import labelwise as lw
 from labelwise.report import build_report
+from report_pages import press, settle
 
 ROOT = Path(__file__).parents[2]
-WIDE = ("overview", "rejection", "explorer", "planner")
-
-
-@pytest.fixture(scope="session")
-def fashion():
-    f = lw.demo.load_fashion_ensemble()
-    return build_report(
-        f.ensemble,
-        y_true=f.y_true,
-        images=f.images,
-        image_index=f.image_index,
-        ood=f.ood,
-        title="FashionMNIST, five networks",
-    )
+NAMES = ("overview", "selection", "policy", "phone")
 
 
 def size(path: Path) -> tuple[int, int]:
     return struct.unpack(">II", path.read_bytes()[16:24])
 
 
-def test_pictures_of_the_page(fashion, open_page, tmp_path) -> None:
+def test_pictures_of_the_page(open_page, tmp_path) -> None:
     folder = Path(os.environ.get("LABELWISE_PICTURES") or tmp_path)
-    page = open_page(fashion, width=1080, height=820)
-    for name in WIDE:
-        page.evaluate(f"document.getElementById('{name}').scrollIntoView()")
-        if name == "planner":
-            page.locator("#costs input[data-kind=missed][data-class='6']").fill("5")
-            page.evaluate("document.activeElement.blur()")
-        page.screenshot(path=folder / f"report-{name}.png")
-        assert size(folder / f"report-{name}.png") == (1080, 820)
-    phone = open_page(fashion, width=390, height=820, dark=True)
-    phone.evaluate("document.getElementById('detail').scrollIntoView()")
+    f = lw.demo.load_fashion_ensemble()
+    report = build_report(
+        f.ensemble,
+        y_true=f.y_true,
+        images=f.images,
+        image_index=f.image_index,
+        title="FashionMNIST, five networks",
+    )
+    page = open_page(report, width=1360, height=900)
+    page.screenshot(path=folder / "report-overview.png")
+    press(page, "matrix.shirt.T-shirt/top")
+    page.evaluate("scrollTo(0, 0); document.activeElement.blur()")
+    page.screenshot(path=folder / "report-selection.png")
+    page.evaluate("labelwise.go({ terms: [], refer: 'each:0.1:total' })")
+    settle(page)
+    page.locator("#policy").screenshot(path=folder / "report-policy.png")
+    phone = open_page(report, width=390, height=820, dark=True)
     phone.screenshot(path=folder / "report-phone.png")
+    for name in ("overview", "selection"):
+        assert size(folder / f"report-{name}.png") == (1360, 900)
     assert size(folder / "report-phone.png") == (390, 820)
 
 
 def test_documentation_shows_these_pictures() -> None:
-    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
-    for name in (*WIDE, "phone"):
+    pages = ("docs/report.md", "docs/reading_report.md")
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
+    for name in NAMES:
         assert f"](pictures/report-{name}.png)" in text
-        assert (ROOT / "docs" / "pictures" / f"report-{name}.png").is_file()
+    shown = {path.name for path in (ROOT / "docs" / "pictures").glob("report-*.png")}
+    assert shown == {f"report-{name}.png" for name in NAMES}

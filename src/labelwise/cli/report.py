@@ -17,6 +17,7 @@ from ._input import (
 )
 from ._output import echo, echo_data, progress_bar
 from ._paths import InputPath, OutputPath, PredictionPath
+from ._votes import find_votes
 
 
 @click.command()
@@ -55,8 +56,12 @@ from ._paths import InputPath, OutputPath, PredictionPath
 )
 @click.option("--title", help="Heading of the page.  [default: the file's name]")
 @click.option(
-    "--instances", type=click.IntRange(1), default=10_000, help="Maximum number of cases to embed."
+    "--metadata",
+    "metadata_file",
+    type=InputPath(),
+    help="More about the cases (.csv): any columns, groups and votes, matched by id.",
 )
+@click.option("--no-ids", is_flag=True, help="Leave out all ids, and number the groups.")
 def command(
     predictions: Given,
     output: Path | None,
@@ -66,19 +71,21 @@ def command(
     costs_file: Path | None,
     sets_file: Path | None,
     title: str | None,
-    instances: int,
+    metadata_file: Path | None,
+    no_ids: bool,
 ) -> None:
     """Write an interactive report about PREDICTIONS: one HTML file that works offline.
 
-    It shows which classes are uncertain, and what the members disagree about, accuracy after
-    rejecting the most uncertain cases, single cases, and decisions at given costs. `y_true`, `ids`
-    and `images` in the file add more.
+    Every number on it opens its cases: which classes are confused and what the members disagree
+    about, accuracy after referring the most uncertain cases, and decisions at given costs. `y_true`,
+    `ids`, `groups`, `votes` and `images` in the file add more, and so does --metadata.
 
     \b
     Examples:
       labelwise report preds.npz -o report.html
       labelwise report preds.npz -o report.html --ood digits.npz
       labelwise report preds.npz -o report.html --costs costs.toml
+      labelwise report preds.npz -o report.html --metadata cases.csv
       labelwise report model1.csv model2.csv model3.csv -o report.html
       labelwise report grades.npz -o report.html --ordinal
       labelwise report preds.npz -o - --events groups.toml > report.html
@@ -107,13 +114,20 @@ def command(
             "costs": None if costs_file is None else read_costs(costs_file),
             "sets": None if sets_file is None else read_sets(sets_file),
             "title": title or predictions.files[0].stem,
-            "max_instances": instances,
+            "metadata": metadata_file,
+            **find_votes(predictions, None),
             "progress": progress,
         }
+        if no_ids:
+            options["ids"] = False
         if quiet:
             echo_data(build_report(loaded, **options).html)
             return
         report = write_report(output, loaded, **options)
+    for note in report.joining:
+        echo(f"  {note}", err=True)
     size = output.stat().st_size
-    echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them embedded), {size / 1e6:.1f} MB")
+    echo(f"{report.data['n']:,} cases, {size / 1e6:.1f} MB")
+    if report.data["id_note"]:
+        echo(report.data["id_note"])
     echo(f"Open {output} in a browser.")

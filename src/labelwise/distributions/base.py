@@ -81,7 +81,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
     def mean(self, events: Family | None = None) -> ArrayT:
         """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
-        mean: ArrayT = self.marginal(events).mean[0]
+        mean: ArrayT = self.marginal(events).probability
         return mean
 
     def __len__(self) -> int:

@@ -199,6 +199,26 @@ def read_votes(
     )
 
 
+def count_votes(
+    q: Distribution, votes: Any, annotators: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Votes for each class or label (N, K), and all votes on each case (N,).
+
+    >>> q = lw.Ensemble(np.full((2, 3, 2), 0.5), class_names=["nevus", "melanoma"])
+    >>> chosen = [["nevus", "melanoma"], ["nevus", ""], ["nevus", "nevus"]]
+    >>> count_votes(q, chosen, ["Ann", "Bob"])
+    (array([[1., 1.],
+           [1., 0.],
+           [2., 0.]]), array([2., 1., 2.]))
+    """
+    names = None if annotators is None else _annotator_names(annotators)
+    if not q.exclusive:
+        answers = _answers_of_annotators(votes, q.batch_shape[0], q.n_classes, names)
+        return np.nansum(answers, axis=0), np.sum(~np.isnan(answers[..., 0]), axis=0).astype(float)
+    yes, total, _ = _chosen_classes(q, votes, names, np.eye(q.n_classes))
+    return yes, total[:, 0]
+
+
 def _annotator_names(annotators: Sequence[str]) -> tuple[str, ...]:
     names = tuple(map(str, annotators)) if not isinstance(annotators, str) else ()
     if len(names) < 2 or len(set(names)) < len(names):

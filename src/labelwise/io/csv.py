@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from math import isnan, nan
 from pathlib import Path
@@ -28,8 +29,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def read_csv(path: Path) -> Table:
-    """A table with commas, semicolons, tabs, bars or blanks between its cells, with or without a
-    byte order mark and the line ``sep=;`` of Excel.
+    """A table of predictions."""
+    with csv_rows(path) as (names, rows):
+        return table_of_texts(path.name, names, rows)
+
+
+@contextmanager
+def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
+    """The header and the rows of a table with commas, semicolons, tabs, bars or blanks between its
+    cells, with or without a byte order mark and the line ``sep=;`` of Excel.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         first_line = file.readline()
@@ -51,7 +59,7 @@ def read_csv(path: Path) -> Table:
         checked = _check_row_widths(path.name, rows, len(names), delimiter)
         first = list(islice(checked, _ROWS_AT_ONCE))
         _check_header(path.name, names, first)
-        return table_of_texts(path.name, names, chain(first, checked))
+        yield names, chain(first, checked)
 
 
 def _delimiter_of(header: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..decisions import Costs
+from ..decisions.cost_values import costs_per_class
 from ..decisions.costs import TASKS
 from ..io import Predictions
 
@@ -27,14 +28,23 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
         )
     tables: dict[str, Any] = {}
     for task in tasks:
-        table = costs.problem(task, cases.n_classes, cases.class_names)[0].table
-        if task == "per_label":
-            missed, alarm = table[:, 1, 0], table[:, 0, 1]
+        if costs.matrix is not None:
+            problem, _ = costs.problem(task, cases.n_classes, cases.class_names)
+            missed, alarm = _missed_and_alarm(problem.table)
         else:
-            missed, alarm = _missed_and_alarm(table)
+            missed, alarm = _costs_by_class(costs, task, cases)
         tables[task] = {"missed": missed, "alarm": alarm}
     prices = {"abstain": costs.abstain, "ask": costs.ask, "error": costs.expert_error}
     return {"task": tasks[0], "tables": tables, **prices}
+
+
+def _costs_by_class(costs: Costs, task: str, cases: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    """What missing each class and a false alarm cost, without a K × K matrix."""
+    problem, names = costs.problem("per_label", cases.n_classes, cases.class_names)
+    missed, alarm = problem.table[:, 1, 0], problem.table[:, 0, 1]
+    if task == "multiclass":  # where a false alarm is counted once, as what was missed
+        alarm = costs_per_class("false_alarm", costs.false_alarm, names, 0.0)
+    return missed, alarm
 
 
 def _missed_and_alarm(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The HTML file: structure, style, script and data, with a Content-Security-Policy that blocks
+"""The HTML file: skeleton, style, app and data, with a Content-Security-Policy that blocks
 everything else.
 """
 
@@ -8,62 +8,48 @@ import base64
 import hashlib
 import html
 import json
+import re
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 from .._tables import json_ready
 
-SCRIPTS = (
-    "data.js",
-    "measures.js",
-    "decisions.js",
-    "format.js",
-    "dom.js",
-    "charts.js",
-    "overview.js",
-    "rejection.js",
-    "detection.js",
-    "sets.js",
-    "sources.js",
-    "explorer.js",
-    "detail.js",
-    "planner.js",
-    "comparison.js",
-    "main.js",
-)
+_PLACE = re.compile(r"\{(title|csp|style|app|meta|data)\}")
 
 
 def asset(name: str) -> str:
-    """A static file of the front end."""
+    """A static file of the page."""
     return resources.files(__package__).joinpath("static", name).read_text(encoding="utf-8")
 
 
-def script() -> str:
-    """The front end as one script in its own scope."""
-    return '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();\n"
-
-
-def render(title: str, data: dict[str, Any]) -> str:
-    """The page."""
-    style, code = asset("style.css"), script()
+def render(title: str, meta: dict[str, Any], arrays: Mapping[str, str]) -> str:
+    """The page with its data: ``arrays`` are base64 text."""
+    style, app = asset("style.css"), asset("app.js")
     policy = (
-        f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src "
-        "data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(app)}'; style-src '{_hash(style)}'; img-src "
+        "data: blob:; base-uri 'none'; form-action 'none'"
     )
+    scripts = []
+    for name, text in arrays.items():
+        place = html.escape(_encodable(f"data-{name}"))
+        scripts.append(f'<script type="text/plain" id="{place}">{text}</script>')
     parts = {
-        "TITLE": html.escape(_encodable(title)),
-        "POLICY": html.escape(policy),
-        "STYLE": style,
-        "DATA": as_json(data),
-        "SCRIPT": code,
+        "title": html.escape(_encodable(title)),
+        "csp": html.escape(policy),
+        "style": style,
+        "app": app,
+        "meta": as_json(meta),
+        "data": "\n".join(scripts),
     }
-    page = asset("page.html")
-    for name, text in parts.items():
-        before, mark, after = page.partition(f"<!--{name}-->")
-        if not mark:
-            raise ValueError(f"the page has no place for {name}")
-        page = before + text + after
-    return page
+    # text, name, text, name, …: what is filled in is not searched for places
+    pieces = _PLACE.split(asset("page.html"))
+    missing = parts.keys() - set(pieces[1::2])
+    if missing:
+        raise ValueError(f"the page has no place for {', '.join(sorted(missing))}")
+    for i in range(1, len(pieces), 2):
+        pieces[i] = parts[pieces[i]]
+    return "".join(pieces)
 
 
 def _hash(text: str) -> str:
@@ -76,12 +62,8 @@ def _encodable(text: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """JSON that is safe inside an HTML element; numbers have 12 digits, NaN and infinity are
-    null.
-    """
-    text = json.dumps(
-        json_ready(value, 12), ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
+    """JSON that is safe inside an HTML element; NaN and infinity are null."""
+    text = json.dumps(json_ready(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return (
         _encodable(text)
         .replace("<", "\\u003c")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,24 +14,33 @@ from .. import __version__
 from .._arrays import to_numpy
 from .._frames import columns_by_class, is_positions, same_rows
 from .._tables import Shown, Summary, counted
-from .._validation.arguments import check_positive
+from ..calibration.votes import count_votes
 from ..decisions import Costs
-from ..decomposition import decompose
-from ..distributions import Distribution, Intervals
-from ..evaluation import check_ensemble
+from ..distributions import Distribution
 from ..events import Events, Family, as_events
 from ..io import Predictions
 from ..io.atomic import write_file
 from ..io.overwriting import refuse_overwriting_source
+from ..losses import LossName
 from ..sets._predictor import SetPredictor
+from .cases import Cases, add_columns, choose_cases, embed_images
+from .collect import collect
 from .costs import page_costs
-from .embed import thumbnails
-from .explanations import FEWEST, LOSSES, PARTS_EXPLAINED, PARTS_OF_INTERVALS
+from .exact import member_names, summarize
+from .metadata import Metadata, join_metadata
 from .page import render
-from .sample import choose
-from .summary import detection, summarize
 
-MAX_INSTANCES = 10_000  # embedded by default
+SCHEMA = 2
+FEWEST = 10
+"""Of fewer cases the page gives no verdict."""
+LOSSES: dict[LossName, tuple[str, str]] = {
+    "log": ("log loss", "bits"),
+    "squared": ("squared loss", ""),
+    "spherical": ("spherical loss", ""),
+    "zero_one": ("zero-one loss", ""),
+}
+"""Name and unit."""
+MAX_ROWS_FOR_ALL_LOSSES = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,18 +49,18 @@ class Report(Shown):
 
     html: str
     data: dict[str, Any]
-    """The data of the page: numbers, text and encoded predictions."""
+    """What is known of the page's arrays, and all summaries."""
+    arrays: dict[str, str]
+    """Columns and predictions: deflated bytes as base64."""
 
-    @property
-    def n_shown(self) -> int:
-        """Number of embedded instances."""
-        return int(self.data["sample"]["n"])
+    joining: tuple[str, ...] = ()
+    """How metadata were joined."""
 
     def _summary(self) -> Summary:
         size = len(self.html.encode("utf-8", "replace")) / 1e6
-        what = f"{counted(self.data['n'], 'case')}, {self.n_shown:,} of them one by one"
+        shown = counted(self.data["n"], "case")
         return Summary(
-            f"Report {self.data['title']!r}: {what}; {size:.1f} MB of HTML. Save it with "
+            f"Report {self.data['title']!r}: {shown}; {size:.1f} MB of HTML. Save it with "
             "lw.report.write_report(path, q)"
         )
 
@@ -61,6 +70,9 @@ def build_report(
     *,
     y_true: Any = None,
     ids: Any = None,
+    metadata: Any = None,
+    votes: Any = None,
+    annotators: Sequence[str] | None = None,
     images: Any = None,
     image_index: Any = None,
     events: Family | None = None,
@@ -68,103 +80,132 @@ def build_report(
     costs: Costs | None = None,
     sets: SetPredictor | None = None,
     title: str = "Predictions",
-    max_instances: int = MAX_INSTANCES,
     rng: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Build an interactive report about predictions of N instances: one self-contained HTML file.
+    """Build an interactive report about predictions of N cases: one self-contained HTML file.
 
-    All summaries are computed here, exactly, over all instances. For exploring single instances and
-    changing costs, the page embeds the predictions of all instances, or of a random sample, rounded
-    to two bytes each.
+    Summaries are computed here, exactly, over all cases. The page holds all cases up to a million,
+    as columns of one or two bytes whose bins have exact counts; and the predictions of the members
+    for some cases of every kind: confident errors first, most uncertain ones, then random ones.
 
     Parameters
     ----------
     q : distribution or Predictions
-        Instances on one axis. `Predictions` bring their own labels, ids and images and may be
+        Cases on one axis. `Predictions` bring their own labels, ids, groups and images and may be
         larger than memory.
     y_true : array (N,) or, for labels that may occur together, (N, K) of 0 and 1, optional
         True classes as names or positions (integers are names if all class names are integers).
-        Without it the page has no accuracy, and its rejection curves show the accuracy expected by
-        the model.
-    ids : array (N,), optional
-        Ids of the instances.
+    ids : array (N,) or False, optional
+        Ids of the cases. ``False``: none are embedded, and groups are numbered, for a page that may
+        leave the house.
+    metadata : DataFrame, mapping from names to columns, or path of a .csv file, optional
+        More about the cases (site, scanner, age): joined by the column that holds the ids, whatever
+        its name; by number if the predictions have none. A column ``group`` holds the groups, and
+        ``votes_melanoma`` how many readers chose a class.
+    votes : array, optional
+        Votes of readers: counts (N, K), the class that each of the ``annotators`` chose (N, A), or
+        for labels that may occur together 0 or 1 of each, (A, N, K).
+    annotators : sequence of str, optional
     images : array (n, H, W), (n, H, W, C) or, with 1 or 3 channels, (n, C, H, W), optional
         Shown as thumbnails.
     image_index : array (n,), optional
-        Positions of the instances of the images; required unless there are N images.
+        Positions of the cases of the images; required unless there are N images.
     events : mapping or Events, optional
         Groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
     ood : distribution or Predictions, or mapping from names to these, optional
-        Out-of-distribution instances to detect.
+        Out-of-distribution cases to detect.
     costs : Costs, optional
         Costs that the page starts with; a matrix must be the sum of what missing the true class and
         a false alarm cost.
     sets : SetPredictor, optional
-        Prediction sets fitted on other cases (`labelwise.sets.fit_sets`), for a table of their
-        coverage and size; needs true classes.
+        Prediction sets fitted on other cases (`labelwise.sets.fit_sets`); needs true classes.
     title : str
-    max_instances : int
-        Maximum number of embedded instances.
     rng : int, Generator or None
-        Random seed or generator of the sample.
+        Random seed or generator for the choice of cases.
     progress : callable, optional
-        Called with (instances done, all instances).
+        Called with (cases done, all cases).
 
     Examples
     --------
     >>> probs = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.6, 0.4]]])
     >>> q = lw.Ensemble(probs, class_names=["cat", "dog"])
-    >>> report = build_report(q, y_true=[0, 1], title="Pets")
-    >>> report.n_shown, report.data["accuracy"], report.html[:15]
-    (2, 0.5, '<!DOCTYPE html>')
+    >>> report = build_report(q, y_true=[0, 1], metadata={"site": ["A", "B"]}, title="Pets")
+    >>> report.data["exact"]["accuracy"]["value"], report.data["metadata"], report.html[:15]
+    (0.5, ['site'], '<!DOCTYPE html>')
     """
-    cases = _with_labels(q, y_true, ids)
+    with_ids = ids is not False
+    cases = _with_labels(q, y_true, ids if with_ids else None)
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError(
             "`events` need mutually exclusive classes; multi-label predictions have none"
         )
-    labels = cases.names
-    if family is not None:
-        labels = family.names
     others = _others(ood, cases)
-    given, coverage = None, None
+    given = None
     if costs is not None:
         given = page_costs(costs, cases)
+    joined = Metadata()
+    if metadata is not None:
+        joined = join_metadata(metadata, cases.ids, len(cases), cases.names)
+    if cases.groups is None and joined.groups is not None:
+        cases = replace(cases, groups=joined.groups)
+    counts = None
+    if votes is not None:
+        counts = count_votes(cases.distribution(), votes, annotators)
+    elif joined.votes is not None:
+        counts = joined.votes, joined.votes.sum(axis=1)
+    predicted_sets = None
     if sets is not None:
-        coverage = _coverage(sets, cases)
+        predicted_sets = _check_sets(sets, cases).predict(cases)
+    parts = [cases, *others.values()]
+    losses: list[LossName] = ["log"]
+    if sum(map(len, parts)) <= MAX_ROWS_FOR_ALL_LOSSES:
+        losses = list(LOSSES)
+    found = collect(parts, family, losses, progress)
+    about = Cases(found, parts, list(others), joined, counts, predicted_sets, with_ids)
+    chosen = choose_cases(about, rng)
+    page, shown = add_columns(about, chosen)
     images = cases.images if images is None else to_numpy(images)
-    sample = choose(
-        cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng
-    )
-    data = summarize(cases, family, sample, progress)
-    tallies = data.pop("scores")
-    intervals = isinstance(cases.q, Intervals)
-    data |= {
+    thumbnails = None
+    if images is not None:
+        thumbnails = embed_images(page, about, chosen, images, image_index)
+    data = {
+        "schema": SCHEMA,
         "title": title,
         "version": __version__,
         "n": len(cases),
-        "members": cases.n_members,
-        "weighted": cases.weighted,
-        "multilabel": cases.multilabel,
+        "rows": page.rows,
+        "sampled": page.rows < found.rows,
+        "multilabel": bool(cases.multilabel),
+        "labelled": cases.y_true is not None,
         "class_names": cases.names,
         "named": cases.class_names is not None,
-        "labels": labels,
+        "labels": cases.names if family is None else family.names,
         **_events(family, cases),
+        **_second_order(cases),
+        "losses": [
+            {
+                "key": loss,
+                "name": LOSSES[loss][0],
+                "unit": LOSSES[loss][1],
+                "maximum_of_sum": found.maximum_of_sum[loss],
+            }
+            for loss in losses
+        ],
+        "columns": page.columns,
+        "blocks": page.blocks,
+        "exact": summarize(found, others, sets, predicted_sets),
         "costs": given,
-        "detection": detection(tallies, others, family, cases.groups),
-        "sets": coverage,
-        "check": _check(cases),
-        "sources": _sources(cases, family),
-        "intervals": intervals,
-        "parts_explained": PARTS_OF_INTERVALS if intervals else PARTS_EXPLAINED,
+        "ids": any(column["name"] == "id" for column in page.columns),
+        "id_note": about.id_note(page),
+        "images": thumbnails,
+        "metadata": shown,
+        "notes": [*cases.notes, *joined.notes],
         "fewest": FEWEST,
-        "grouped": cases.groups is not None,
-        "sample": sample.data(family),
-        "images": _images(images, image_index, sample.index, tallies["log"].scores["total"]),
     }
-    return Report(render(title, data), data)
+    html = render(title, data, page.arrays)
+    return Report(html, data, page.arrays, tuple(joined.notes))
 
 
 def write_report(
@@ -189,16 +230,32 @@ def write_report(
 
 
 def _events(events: Events | None, cases: Predictions) -> dict[str, Any]:
-    """The classes of each event, and whether events are averaged because they overlap."""
+    """The classes of each event, and how events relate."""
     if events is None:
-        return {"events": None, "averaged": False}
-    given = events.given is not None
-    sets = events.resolve(cases.n_classes, cases.class_names)
+        return {"events": None, "partition": False, "averaged": False}
+    families = []
+    for inside, rest in events.resolve(cases.n_classes, cases.class_names):
+        families.append({"inside": inside, "rest": rest if events.given is not None else None})
     structure = events.structure(cases.n_classes, cases.names)
     return {
-        "events": [{"inside": inside, "rest": rest, "given": given} for inside, rest in sets],
+        "events": families,
+        "partition": structure == "partition",
         "averaged": structure in ("overlapping", "pairs"),
     }
+
+
+def _second_order(cases: Predictions) -> dict[str, Any]:
+    """Members, draws of a continuous distribution, or a single prediction."""
+    m = cases.n_members
+    if m is None:
+        return {"second_order": "draws", "members": None}
+    weights = cases.weights
+    if cases.q is not None:
+        weights = cases.q.weights
+    if weights is not None and weights.ndim > 1:
+        weights = None  # they differ between the cases
+    members = {"n": m, "names": member_names(cases), "weights": weights}
+    return {"second_order": "members" if m > 1 else "none", "members": members}
 
 
 def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predictions:
@@ -223,8 +280,7 @@ def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predic
     return p
 
 
-def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
-    """Coverage and size of prediction sets."""
+def _check_sets(fitted: SetPredictor, cases: Predictions) -> SetPredictor:
     if not isinstance(cast(Any, fitted), SetPredictor):
         raise TypeError(
             "`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got "
@@ -232,36 +288,7 @@ def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
         )
     if cases.y_true is None:
         raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
-    return fitted.evaluate(cases, cases.y_true, groups=cases.groups).to_dict()
-
-
-def _check(cases: Predictions) -> dict[str, Any] | None:
-    """What is wrong with the members, in a sentence."""
-    if (cases.n_members or 0) < 2:
-        return None
-    check = check_ensemble(cases)
-    return {"ok": check.ok, "sentence": str(check)}
-
-
-def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None:
-    """Where the disagreement of members with named factors comes from; without numbers where the
-    design is not a complete crossing.
-    """
-    if getattr(cases.q, "factors", None) is None:
-        return None
-    try:
-        found = decompose(cases.distribution(), "log", events=events).sources(rng=0)
-    except ValueError as error:
-        nothing = dict.fromkeys(("names", "means", "p", "label_p", "smallest_p"), ())
-        return {"sentence": f"{error}.", **nothing}
-    return {
-        "sentence": found.sentence,
-        "names": found.names,
-        "means": found.means,
-        "p": found.p_values,
-        "label_p": found.label_p_values,
-        "smallest_p": found.smallest_p,
-    }
+    return fitted
 
 
 def _others(ood: Any, cases: Predictions) -> dict[str, Predictions]:
@@ -277,39 +304,3 @@ def _others(ood: Any, cases: Predictions) -> dict[str, Predictions]:
         others[str(name)] = _with_labels(q, None, None)
         cases.check_same_model(others[str(name)], f"`ood` {str(name)!r}")
     return others
-
-
-def _images(
-    images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray
-) -> dict[str, Any] | None:
-    """Thumbnails of the embedded instances that have an image, and their positions in the sample.
-
-    The most uncertain come first, in case there is no space for all.
-    """
-    if images is None:
-        return None
-    n = len(score)
-    if len(images.shape) not in (3, 4):
-        raise ValueError(
-            f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {images.shape}"
-        )
-    count = images.shape[0]
-    if image_index is None:
-        if count != n:
-            raise ValueError(
-                f"there are {count} `images` for {n} instances; say which they belong to with "
-                "`image_index`"
-            )
-        image_index = np.arange(count)
-    where = np.asarray(to_numpy(image_index))
-    whole = where.shape == (count,) and where.dtype.kind in "iu"
-    if not whole or np.any(where < 0) or np.any(where >= n):
-        raise ValueError(
-            f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images"
-        )
-    _, at, source = np.intersect1d(chosen, where, return_indices=True)
-    if not at.size:
-        return None
-    order = np.argsort(-score[chosen[at]], kind="stable")
-    found = thumbnails(images, source[order])
-    return {"at": at[order][: len(found)], "png": found}

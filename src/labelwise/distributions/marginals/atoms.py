@@ -67,6 +67,10 @@ class Atoms(Marginal):
         """Mean probability of the event and of its complement; neither is taken from the other."""
         return self.average(self.t), self.average(self.c)
 
+    @property
+    def probability(self) -> Array:
+        return self.average(self.t)
+
     @cached_property
     def deviation(self) -> Array:
         """Θ − E Θ, exactly 0 where all members agree: taken from the heaviest member, not from the

@@ -31,6 +31,11 @@ class Marginal(ABC):
     def mean(self) -> tuple[Array, Array]:
         """E Θ_A and E (1 − Θ_A), neither taken from the other."""
 
+    @property
+    def probability(self) -> Array:
+        """E Θ_A alone, which can be had sooner than both."""
+        return self.mean[0]
+
     def expectation(self, kink: Array | None = None) -> Expectation:
         """f ↦ E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A); ``kink`` is a probability at which f is not
         smooth.

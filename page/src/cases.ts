@@ -1,0 +1,430 @@
+// Which column a key means, which rows a selection has, and the figures of these rows.
+
+import { computed, signal } from "@preact/signals";
+import {
+  L,
+  R,
+  block,
+  columnMetas,
+  hasColumn,
+  meta,
+  metaOf,
+  storedColumn,
+  storedWeights,
+  textColumn,
+} from "./data";
+import { type Filter, type Term, writeTerms } from "./hash";
+import { recomputed, recomputedBits, switchedOff } from "./members";
+import {
+  codeOf,
+  passing,
+  remembered,
+  restrict,
+  rowsIn,
+  sortedRows,
+  withoutKeys,
+} from "./selection";
+import { now as current, state } from "./state";
+import type { Codes, Column } from "./types";
+
+const PARTS = ["total", "aleatoric", "epistemic"];
+export const ALIASES: Record<string, string> = { pred: "predicted" };
+export const LABEL_KEYS = ["hit", "missed", "alarm", "has"];
+
+/** Columns that other modules derive: refer, decision, tag, and probabilities of classes. */
+export const derived = new Map<string, () => Column | null>();
+/** Counts up when a derived or dropped column changes without a change of the state. */
+export const epoch = signal(0);
+
+export function flagColumn(name: string, title: string, codes: Uint8Array): Column {
+  return {
+    name,
+    title,
+    kind: "flag",
+    codes,
+    missing: 255,
+    names: [],
+    edges: new Float64Array(0),
+    centers: new Float64Array(0),
+    source: "page",
+    note: "",
+  };
+}
+
+export function isKnown(key: string): boolean {
+  if (LABEL_KEYS.includes(key)) return meta.multilabel;
+  if (key.startsWith("p:")) return meta.labels.includes(key.slice(2));
+  if (derived.has(key) || PARTS.includes(key)) return true;
+  return hasColumn(ALIASES[key] ?? key);
+}
+
+const loss = computed(() => current.loss);
+
+export function columnName(key: string): string {
+  if (PARTS.includes(key)) return `${key}.${loss.value}`;
+  return ALIASES[key] ?? key;
+}
+
+/** The column that a key of the state means; null while it is loading. */
+export function columnOf(key: string): Column | null {
+  const make = derived.get(key);
+  if (make !== undefined) return make();
+  if (key.startsWith("p:")) return probabilityColumn(meta.labels.indexOf(key.slice(2)));
+  const name = columnName(key);
+  return recomputed.value?.columns.get(name) ?? storedColumn(name);
+}
+
+/** Names of the columns that cases can be grouped or filtered by. */
+export const groupable = computed(() =>
+  columnMetas.value.filter(
+    ({ name, kind }) =>
+      ["category", "number", "flag"].includes(kind) &&
+      !["predicted", "second", "truth"].includes(name) &&
+      !PARTS.some((part) => name.startsWith(part + ".")),
+  ),
+);
+
+export const numeric = computed(() =>
+  columnMetas.value.filter(
+    ({ name, kind }) => kind === "number" && !PARTS.some((part) => name.startsWith(part + ".")),
+  ),
+);
+
+const slices = new Map<number, Column>();
+
+/** The probability of one label by the mean, where it is embedded for all cases. */
+function probabilityColumn(label: number): Column | null {
+  const about = meta.blocks["mean"];
+  const codes = block("mean") as Codes | null;
+  if (label < 0 || about === undefined || codes === null || !about.edges || !about.values)
+    return null;
+  let found = slices.get(label);
+  if (found === undefined) {
+    const own = new Uint16Array(R);
+    for (let i = 0; i < R; i++) own[i] = codes[i * L + label];
+    found = {
+      name: "p:" + meta.labels[label],
+      title: "probability of " + meta.labels[label],
+      kind: "number",
+      codes: own,
+      missing: 65535,
+      names: [],
+      edges: Float64Array.from(about.edges),
+      centers: Float64Array.from(about.values),
+      source: "model",
+      note: "",
+    };
+    slices.set(label, found);
+  }
+  return found;
+}
+
+export const truthBits = computed(() => block("truth_labels") as Uint8Array | null);
+export const predictedBits = computed(() => {
+  const now = recomputed.value;
+  return now !== null && recomputedBits !== null
+    ? recomputedBits
+    : (block("predicted_labels") as Uint8Array | null);
+});
+export const BYTES = Math.ceil(L / 8);
+
+/** Whether each row is wrong: 1, 0, or 255 without truth; multi-label: any label. */
+export const wrong = computed<Column | null>(() => {
+  if (!meta.labelled) return null;
+  const codes = new Uint8Array(R);
+  if (meta.multilabel) {
+    const [truth, said] = [truthBits.value, predictedBits.value];
+    if (truth === null || said === null) return null;
+    for (let i = 0; i < R; i++) {
+      for (let b = i * BYTES; b < (i + 1) * BYTES; b++) if (truth[b] !== said[b]) codes[i] = 1;
+    }
+    const set = hasColumn("dataset") ? storedColumn("dataset") : null;
+    if (set !== null) for (let i = 0; i < R; i++) if (set.codes[i] !== 0) codes[i] = 255;
+  } else {
+    const truth = columnOf("truth");
+    const predicted = columnOf("pred");
+    if (truth === null || predicted === null) return null;
+    const [t, p] = [truth.codes, predicted.codes];
+    for (let i = 0; i < R; i++) {
+      if (t[i] === truth.missing || p[i] === predicted.missing) codes[i] = 255;
+      else codes[i] = t[i] === p[i] ? 0 : 1;
+    }
+  }
+  return flagColumn("wrong", "wrong", codes);
+});
+derived.set("wrong", () => wrong.value);
+
+/** Rows where any of the labels was hit, missed or falsely predicted. */
+function labelMask(filter: Filter): Uint8Array | null {
+  const truth = truthBits.value;
+  const said = predictedBits.value;
+  if (truth === null || said === null) return null;
+  const out = new Uint8Array(R);
+  const wanted = { hit: [1, 1], missed: [1, 0], alarm: [0, 1] }[filter.key] ?? [1, 1];
+  for (const name of filter.values) {
+    const label = meta.labels.indexOf(name);
+    if (label < 0) continue;
+    const [byte, bit] = [label >> 3, label & 7];
+    for (let i = 0; i < R; i++) {
+      const t = (truth[i * BYTES + byte] >> bit) & 1;
+      const p = (said[i * BYTES + byte] >> bit) & 1;
+      if (t === wanted[0] && (p === wanted[1] || filter.key === "has")) out[i] = 1;
+    }
+  }
+  if (filter.not) for (let i = 0; i < R; i++) out[i] ^= 1;
+  return out;
+}
+
+/** Rows whose text (an id, say) contains one of the values. */
+function applyText(mask: Uint8Array, filter: Filter): boolean {
+  const texts = textColumn(filter.key);
+  if (texts === null) return false;
+  const wanted = filter.values.map((value) => value.toLowerCase());
+  for (let i = 0; i < mask.length; i++) {
+    if (mask[i] === 0) continue;
+    const text = (texts[i] ?? "").toLowerCase();
+    if (wanted.some((value) => text.includes(value)) === filter.not) mask[i] = 0;
+  }
+  return true;
+}
+
+function applyFilter(mask: Uint8Array, filter: Filter): boolean {
+  if (LABEL_KEYS.includes(filter.key)) {
+    const own = labelMask(filter);
+    if (own === null) return false;
+    for (let i = 0; i < mask.length; i++) mask[i] &= own[i];
+    return true;
+  }
+  if (metaOf(filter.key)?.kind === "text") return applyText(mask, filter);
+  const column = columnOf(filter.key);
+  if (column === null) return false;
+  restrict(mask, column.codes, passing(column, filter));
+  return true;
+}
+
+/** Rows that take part at all: in distribution, and embedded while members are switched off. */
+export const inDistribution = computed<Uint8Array | null>(() => {
+  const mask = new Uint8Array(R).fill(1);
+  if (hasColumn("dataset")) {
+    const set = storedColumn("dataset");
+    if (set === null) return null;
+    for (let i = 0; i < R; i++) mask[i] = set.codes[i] === 0 ? 1 : 0;
+  }
+  return mask;
+});
+
+function startMask(filters: Filter[]): Uint8Array | null {
+  const about = filters.some((filter) => filter.key === "dataset");
+  const base = about ? new Uint8Array(R).fill(1) : inDistribution.value?.slice();
+  if (base === undefined) return null;
+  const now = recomputed.value;
+  if (now !== null) for (let i = 0; i < R; i++) base[i] &= now.rows[i];
+  return base;
+}
+
+const cache = new Map<string, Uint8Array>();
+const MOST_CACHED = R > 300_000 ? 6 : 24;
+
+const settings = computed(() =>
+  [current.loss, [...switchedOff.value], recomputed.value !== null, epoch.value].join("|"),
+);
+/** What the policy is; part of the name of all that depends on it. */
+export const referKey = computed(() => `${current.refer}|${current.costs}`);
+
+/** The rows of a selection as 0 and 1; null while a column is loading. Must not be changed. */
+export function maskOf(terms: Term[], everywhere = false): Uint8Array | null {
+  const flagged = terms.some(({ filters }) =>
+    filters.some(({ key }) => key === "flagged" || key === "decision"),
+  );
+  const policy = flagged ? referKey.value : "";
+  const key = `${everywhere}#${settings.value}#${policy}#${writeTerms(terms)}`;
+  const known = cache.get(key);
+  if (known !== undefined) {
+    cache.delete(key);
+    cache.set(key, known);
+    return known;
+  }
+  const mask = makeMask(terms, everywhere);
+  if (mask === null) return null;
+  if (cache.size >= MOST_CACHED) cache.delete(cache.keys().next().value as string);
+  cache.set(key, mask);
+  return mask;
+}
+
+function makeMask(terms: Term[], everywhere: boolean): Uint8Array | null {
+  const start = (filters: Filter[]) =>
+    startMask(everywhere ? [{ key: "dataset", values: [], not: false }, ...filters] : filters);
+  if (terms.length === 0 || !terms[0].add) {
+    const all = start([]);
+    return all && combine(all, terms);
+  }
+  const [first, ...rest] = terms;
+  const mask = start(first.filters);
+  if (mask === null) return null;
+  for (const filter of first.filters) if (!applyFilter(mask, filter)) return null;
+  return combine(mask, rest);
+
+  function combine(mask: Uint8Array, terms: Term[]): Uint8Array | null {
+    for (const term of terms) {
+      const own = start(term.filters);
+      if (own === null) return null;
+      for (const filter of term.filters) if (!applyFilter(own, filter)) return null;
+      if (term.add) for (let i = 0; i < R; i++) mask[i] |= own[i];
+      else for (let i = 0; i < R; i++) mask[i] &= own[i] ^ 1;
+    }
+    return mask;
+  }
+}
+
+/** The selection but for a view's own keys; the same array as long as the rest is the same. */
+export function contextOf(keys: () => string[], everywhere: () => boolean = () => false) {
+  return computed(() => maskOf(withoutKeys(current.terms, keys()), everywhere()));
+}
+
+const termsKey = computed(() => writeTerms(current.terms));
+export const selected = computed(() => {
+  void termsKey.value;
+  return maskOf(state.peek().terms);
+});
+
+export const weights = computed<Float32Array | null>(
+  () => recomputed.value?.weights ?? storedWeights.value,
+);
+
+export interface Figures {
+  n: number;
+  /** Sum of weights, and the number of cases that are worth as much. */
+  weight: number;
+  effective: number;
+  labelled: number;
+  right: number;
+  /** The same, weighted. */
+  accuracy: number;
+  total: number;
+  aleatoric: number;
+  epistemic: number;
+  flagged: number;
+  flaggedCount: number;
+  top: number;
+}
+
+/** Number of cases, shares and means over a mask, in one pass. */
+export function figuresOf(mask: Uint8Array): Figures | null {
+  const [au, eu, top] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("top")];
+  const flagged = columnOf("flagged");
+  const wrongs = meta.labelled ? wrong.value : null;
+  if (au === null || eu === null || flagged === null || (meta.labelled && wrongs === null))
+    return null;
+  const w = weights.value;
+  if (meta.sampled && w === null) return null;
+  const [auCenter, euCenter] = [padded(au), padded(eu)];
+  const topCenter = top === null ? null : padded(top);
+  let n = 0;
+  let weight = 0;
+  let squares = 0;
+  let labelled = 0;
+  let right = 0;
+  let labelledWeight = 0;
+  let rightWeight = 0;
+  let aleatoric = 0;
+  let epistemic = 0;
+  let flaggedWeight = 0;
+  let flaggedCount = 0;
+  let tops = 0;
+  const [a, e, f, x] = [au.codes, eu.codes, flagged.codes, wrongs?.codes];
+  const rows = rowsIn(mask);
+  for (let r = 0; r < rows.length; r++) {
+    const i = rows[r];
+    const wi = w === null ? 1 : w[i];
+    n++;
+    weight += wi;
+    squares += wi * wi;
+    aleatoric += wi * auCenter[a[i]];
+    epistemic += wi * euCenter[e[i]];
+    if (f[i] === 1) {
+      flaggedWeight += wi;
+      flaggedCount++;
+    }
+    if (topCenter !== null && top !== null) tops += wi * topCenter[top.codes[i]];
+    if (x !== undefined && x[i] !== 255) {
+      labelled++;
+      labelledWeight += wi;
+      if (x[i] === 0) {
+        right++;
+        rightWeight += wi;
+      }
+    }
+  }
+  return {
+    n,
+    weight,
+    effective: squares > 0 ? (weight * weight) / squares : 0,
+    labelled,
+    right,
+    accuracy: rightWeight / labelledWeight,
+    total: (aleatoric + epistemic) / weight,
+    aleatoric: aleatoric / weight,
+    epistemic: epistemic / weight,
+    flagged: flaggedWeight / weight,
+    flaggedCount,
+    top: tops / weight,
+  };
+}
+
+const paddings = new WeakMap<Float64Array, Float64Array>();
+
+/** Centers with 0 for codes that are missing, so that sums need no test. */
+export function padded(column: Column): Float64Array {
+  let found = paddings.get(column.centers);
+  if (found === undefined) {
+    found = new Float64Array(Math.min(column.missing, 65535) + 1);
+    found.set(column.centers);
+    paddings.set(column.centers, found);
+  }
+  return found;
+}
+
+export const figures = computed(() => {
+  const mask = selected.value;
+  return mask === null
+    ? null
+    : remembered(mask, "figures " + referKey.value, () => figuresOf(mask));
+});
+export const allFigures = computed(() => {
+  const mask = maskOf([]);
+  return mask === null
+    ? null
+    : remembered(mask, "figures " + referKey.value, () => figuresOf(mask));
+});
+
+/** The selected rows in the order of the list. */
+export const listed = computed<Uint32Array | null>(() => {
+  const mask = selected.value;
+  const sort = sortKey.value;
+  if (mask === null) return null;
+  const falling = sort.startsWith("-");
+  const column = columnOf(falling ? sort.slice(1) : sort);
+  if (column === null) return null;
+  return remembered(mask, "sorted " + sort, () =>
+    sortedRows(rowsIn(mask), column.codes, column.missing, falling),
+  );
+});
+const sortKey = computed(() => current.sort);
+
+export function titleOf(key: string): string {
+  if (key.startsWith("p:")) return `probability of ${key.slice(2)}`;
+  if (PARTS.includes(key)) {
+    const unit = meta.losses.find((each) => each.key === loss.value)?.unit;
+    return unit ? `${key}, ${unit}` : key;
+  }
+  const fixed: Record<string, string> = {
+    pred: "predicted",
+    truth: "truth",
+    wrong: "wrong",
+    refer: "flagged",
+    top: "probability of the prediction",
+  };
+  return fixed[key] ?? metaOf(columnName(key))?.title ?? key;
+}
+
+export { codeOf };

@@ -1,0 +1,67 @@
+// Stored arrays: base64 of zlib of little-endian numbers, inflated when first used.
+
+import type { Codes } from "./types";
+
+type Source = Uint8Array<ArrayBuffer>;
+
+const fromBase64 = (Uint8Array as unknown as { fromBase64?: (text: string) => Source }).fromBase64;
+
+export function bytesOf(base64: string): Source {
+  if (fromBase64) return fromBase64.call(Uint8Array, base64.trim());
+  const text = atob(base64.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+export async function inflate(
+  bytes: Source,
+  format: CompressionFormat = "deflate",
+): Promise<Source> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The text of a data element, which is then removed: it is not needed twice. */
+export function takeText(name: string): string | null {
+  const element = document.getElementById("data-" + name);
+  if (element === null) return null;
+  const text = element.textContent ?? "";
+  element.remove();
+  return text;
+}
+
+const inflated = new Map<string, Promise<Source | null>>();
+
+export function bytesNamed(name: string): Promise<Source | null> {
+  let found = inflated.get(name);
+  if (found === undefined) {
+    const text = takeText(name);
+    found = text === null ? Promise.resolve(null) : inflate(bytesOf(text));
+    inflated.set(name, found);
+  }
+  return found;
+}
+
+export function asNumbers(bytes: Source, dtype: string): Codes | Float32Array | Float64Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  if (dtype === "u1") return bytes;
+  if (dtype === "u2") return new Uint16Array(buffer, byteOffset, byteLength / 2);
+  if (dtype === "u4") return new Uint32Array(buffer, byteOffset, byteLength / 4);
+  if (dtype === "f4") return new Float32Array(buffer, byteOffset, byteLength / 4);
+  if (dtype === "f8") return new Float64Array(buffer, byteOffset, byteLength / 8);
+  throw new Error(`unknown type of numbers: ${dtype}`);
+}
+
+export async function numbersNamed(
+  name: string,
+  dtype: string,
+): Promise<Codes | Float32Array | Float64Array | null> {
+  const bytes = await bytesNamed(name);
+  return bytes === null ? null : asNumbers(bytes, dtype);
+}
+
+export async function textsNamed(name: string): Promise<string[] | null> {
+  const bytes = await bytesNamed(name);
+  return bytes === null ? null : (JSON.parse(new TextDecoder().decode(bytes)) as string[]);
+}

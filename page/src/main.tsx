@@ -1,0 +1,118 @@
+import { render } from "preact";
+import { CasePanel } from "./case";
+import { CaseList } from "./case-list";
+import { effect } from "@preact/signals";
+import { figures, isKnown, listed, maskOf, selected } from "./cases";
+import { meta } from "./data";
+import { hovering, listenForDrops, openFiles } from "./drop";
+import * as format from "./format";
+import { readHash, writeHash } from "./hash";
+import { focusView, listenForKeys } from "./keyboard";
+import { MapView } from "./map";
+import { Matrix } from "./matrix";
+import * as measures from "./measures";
+import { Bar } from "./menu";
+import { PolicyView } from "./policy";
+import { Sentence } from "./sentence";
+import { go, listen, now as current, state } from "./state";
+import { TableView } from "./table";
+
+const TABS: [string, string][] = [
+  ["matrix", "Matrix"],
+  ["map", "Map"],
+  ["table", "Table"],
+  ["policy", "Policy"],
+  ["cases", "Cases"],
+];
+
+function Tabs() {
+  return (
+    <nav class="tabs" aria-label="Views">
+      {TABS.map(([view, title]) => (
+        <button
+          type="button"
+          key={view}
+          aria-current={current.view === view ? "true" : undefined}
+          onClick={() => focusView(view)}
+        >
+          {title}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+const many = !meta.multilabel && meta.class_names.length > 14;
+
+// made once: what shows the open case or another view draws nothing else again
+const content = (
+  <>
+    <Sentence />
+    <div class={many ? "views many" : "views"}>
+      <Matrix />
+      <MapView />
+      <TableView />
+      <PolicyView />
+      <CaseList />
+    </div>
+    <CasePanel />
+  </>
+);
+const above = (
+  <>
+    <a
+      class="skip"
+      href="#cases"
+      onClick={(event) => {
+        event.preventDefault();
+        focusView("cases");
+      }}
+    >
+      Skip to the cases
+    </a>
+    <Bar />
+  </>
+);
+
+function App() {
+  return (
+    <>
+      {above}
+      <main class={`view-${current.view} ${current.case !== "" ? "case-open" : ""}`}>
+        {content}
+      </main>
+      <Tabs />
+      {hovering.value && (
+        <div class="dropping">
+          Drop a table with ids, predictions or pictures: nothing leaves this machine.
+        </div>
+      )}
+    </>
+  );
+}
+
+listen(isKnown);
+if (!meta.losses.some(({ key }) => key === state.peek().loss)) go({ loss: "log" }, "replace");
+listenForKeys();
+listenForDrops();
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);
+effect(() => {
+  if (figures.value !== null && listed.value !== null) document.documentElement.dataset.ready = "";
+});
+
+/** For tests: the page's own arithmetic and what is selected. */
+Object.assign(window, {
+  labelwise: {
+    measures,
+    format,
+    state,
+    go,
+    readHash,
+    writeHash,
+    maskOf,
+    openFiles,
+    rows: () => Array.from(listed.value ?? []),
+    selected: () => selected.value,
+  },
+});

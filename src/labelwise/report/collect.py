@@ -1,0 +1,223 @@
+"""One pass over the predictions, block by block: what the page shows of each case, and sums over
+the classes. Nothing is K × K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..decomposition import PARTS, Uncertainty, decompose
+from ..distributions import Distribution
+from ..events import Events
+from ..io import Predictions
+from ..losses import LossName
+
+Progress = Callable[[int, int], None]
+MAX_BITS = 32  # members whose agreement is embedded
+LABELWISE = 1_000_000
+"""Numbers (cases × labels) of which all are embedded; else those of the most uncertain labels."""
+MOST_UNCERTAIN = 3
+MAX_LABELWISE_CASES = 50_000  # beyond, three labels a case would be too large for the page
+
+
+class Collected:
+    """Columns of R cases: first the N cases of the report, then those out of distribution."""
+
+    def __init__(
+        self, sets: Sequence[Predictions], events: Events | None, losses: Sequence[LossName]
+    ) -> None:
+        cases = sets[0]
+        self.cases, self.events, self.losses = cases, events, losses
+        self.n, self.rows = len(cases), sum(map(len, sets))
+        self.n_labels = cases.n_classes
+        if events is not None:
+            self.n_labels = len(events.names)
+        rows, m = self.rows, cases.n_members or 0
+        self.dataset = np.repeat(np.arange(len(sets)), [len(x) for x in sets])
+        self.top = np.empty(rows)
+        """Probability of the prediction; for multi-label data the mean over the labels."""
+        self.scores = {f"{part}.{loss}": np.empty(rows) for loss in losses for part in PARTS}
+        self.averaged = False
+        """Whether events overlap, so that the scores are their means instead of their sums."""
+        self._weights: Any = None
+        if events is not None:
+            structure = events.structure(cases.n_classes, cases.class_names)
+            self.averaged = structure in ("overlapping", "pairs")
+        if self.averaged:
+            self._weights = np.full(self.n_labels, 1 / self.n_labels)
+        self.maximum_of_sum: dict[str, float | None] = {}
+        self.class_sums = np.zeros((2, self.n_labels))
+        """Sums of aleatoric and epistemic uncertainty (log loss) over the N cases."""
+        self.agree = np.zeros(rows, np.uint64)
+        """Bit j: member j predicts what the ensemble predicts."""
+        self.right = np.zeros(rows, np.uint64)
+        """Bit j: member j is right."""
+        self.n_agree, self.n_right = np.zeros(m, np.int64), np.zeros(m, np.int64)
+        self.predicted = np.zeros(rows, np.int32)
+        """The most probable class; for multi-label data the number of predicted labels."""
+        self.second = np.zeros(rows, np.int32)
+        self.truth = np.full(rows, -1, np.int32)
+        """The true class, or -1; for multi-label data the number of wrong labels."""
+        self.bits: dict[str, np.ndarray] = {}
+        if cases.multilabel:
+            width = -(-self.n_labels // 8)
+            self.bits["predicted_labels"] = np.zeros((rows, width), np.uint8)
+            if cases.y_true is not None:
+                self.bits["truth_labels"] = np.zeros((rows, width), np.uint8)
+        self.by_label = self._labelwise_arrays()
+        """Uncertainty (log loss) by label, (R, L), or of the most uncertain labels, (R, 3)."""
+
+    def _labelwise_arrays(self) -> dict[str, np.ndarray]:
+        names = ["aleatoric", "epistemic", "mean"]
+        width = self.n_labels
+        if self.rows * width > LABELWISE:
+            if self.rows > MAX_LABELWISE_CASES:
+                return {}
+            names[2] = "label"
+            width = min(width, MOST_UNCERTAIN)
+        return {name: np.zeros((self.rows, width), np.float32) for name in names}
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Which cases have a wrong prediction, (R,); of those out of distribution none."""
+        if self.cases.multilabel:
+            return self.truth > 0
+        return (self.truth >= 0) & (self.truth != self.predicted)
+
+    @property
+    def value(self) -> np.ndarray:
+        """Of the N cases: 1 if right, else 0; for multi-label data the share of right labels."""
+        if self.cases.multilabel:
+            return 1 - self.truth[: self.n] / self.n_labels
+        return (self.truth[: self.n] == self.predicted[: self.n]).astype(float)
+
+    def add(self, rows: slice, q: Distribution, y: np.ndarray | None) -> None:
+        """Add a block of cases; ``y`` are its true classes or labels."""
+        mean = to_numpy(q.mean())
+        if self.cases.multilabel:
+            self._add_labels(rows, q, mean, y)
+        else:
+            self._add_classes(rows, q, mean, y)
+        for loss in self.losses:
+            u = decompose(q, loss, events=self.events)
+            components = u.sum(weights=self._weights)
+            self.maximum_of_sum[loss] = components.maximum
+            for part in PARTS:
+                self.scores[f"{part}.{loss}"][rows] = to_numpy(getattr(components, part))
+            if loss == "log":
+                self._add_labelwise(rows, q, mean, u)
+
+    def _add_classes(
+        self, rows: slice, q: Distribution, mean: np.ndarray, y: np.ndarray | None
+    ) -> None:
+        predicted = np.argmax(mean, axis=-1)
+        here = np.arange(len(mean))
+        self.predicted[rows] = predicted
+        self.top[rows] = mean[here, predicted]
+        others = np.array(mean)
+        others[here, predicted] = -1
+        self.second[rows] = np.argmax(others, axis=-1)
+        if y is not None:
+            self.truth[rows] = y
+        if q.members is None:
+            return
+        for j, member in enumerate(q.members[0]):
+            choice = np.argmax(to_numpy(member), axis=-1)
+            right = None
+            if y is not None:
+                right = choice == y
+            self._add_member(rows, j, choice == predicted, right)
+
+    def _add_labels(
+        self, rows: slice, q: Distribution, mean: np.ndarray, y: np.ndarray | None
+    ) -> None:
+        predicted = mean > 0.5
+        self.predicted[rows] = predicted.sum(axis=-1)
+        self.top[rows] = np.maximum(mean, 1 - mean).mean(axis=-1)
+        self.bits["predicted_labels"][rows] = np.packbits(predicted, axis=-1, bitorder="little")
+        if y is not None:
+            self.truth[rows] = (predicted != y).sum(axis=-1)
+            self.bits["truth_labels"][rows] = np.packbits(y, axis=-1, bitorder="little")
+        if q.members is None:
+            return
+        for j, member in enumerate(q.members[0]):
+            choice = to_numpy(member) > 0.5
+            right = None
+            if y is not None:
+                right = np.all(choice == y, axis=-1)
+            self._add_member(rows, j, np.all(choice == predicted, axis=-1), right)
+
+    def _add_member(
+        self, rows: slice, j: int, agrees: np.ndarray, right: np.ndarray | None
+    ) -> None:
+        bit = np.uint64(j)
+        if j < MAX_BITS:
+            self.agree[rows] |= agrees.astype(np.uint64) << bit
+        if rows.start < self.n:
+            self.n_agree[j] += agrees.sum()
+        if right is not None:
+            self.n_right[j] += right.sum()
+            if j < MAX_BITS:
+                self.right[rows] |= right.astype(np.uint64) << bit
+
+    def _add_labelwise(
+        self, rows: slice, q: Distribution, mean: np.ndarray, u: Uncertainty
+    ) -> None:
+        aleatoric, epistemic = to_numpy(u.aleatoric), to_numpy(u.epistemic)
+        if rows.start < self.n:
+            self.class_sums[0] += aleatoric.sum(axis=0, dtype=float)
+            self.class_sums[1] += epistemic.sum(axis=0, dtype=float)
+        if "mean" in self.by_label:
+            likely = mean
+            if self.events is not None:
+                likely = to_numpy(q.mean(self.events))
+            self.by_label["mean"][rows] = likely
+        elif "label" in self.by_label:
+            width = self.by_label["label"].shape[1]
+            most = largest_first(to_numpy(u.total), width)
+            self.by_label["label"][rows] = most
+            aleatoric = np.take_along_axis(aleatoric, most, axis=-1)
+            epistemic = np.take_along_axis(epistemic, most, axis=-1)
+        if self.by_label:
+            self.by_label["aleatoric"][rows] = aleatoric
+            self.by_label["epistemic"][rows] = epistemic
+
+
+def largest_first(values: np.ndarray, n: int) -> np.ndarray:
+    """Positions of the ``n`` largest values of each row, the largest first.
+
+    >>> largest_first(np.array([[0.2, 0.7, 0.1]]), 2)
+    array([[1, 0]])
+    """
+    found = np.argpartition(values, -n, axis=-1)[:, -n:]
+    order = np.argsort(-np.take_along_axis(values, found, axis=-1), axis=-1, kind="stable")
+    return np.take_along_axis(found, order, axis=-1)
+
+
+def collect(
+    sets: Sequence[Predictions],
+    events: Events | None,
+    losses: Sequence[LossName],
+    progress: Progress | None = None,
+) -> Collected:
+    """All columns, in one pass over the cases of the report and those out of distribution."""
+    found = Collected(sets, events, losses)
+    before = 0
+    truth: Any = None
+    if sets[0].y_true is not None:
+        truth = sets[0].true_class
+    for cases in sets:
+        for part, block in cases.blocks():
+            rows = slice(before + part.start, before + part.stop)
+            y = None
+            if before == 0 and truth is not None:
+                y = truth[part]
+            found.add(rows, block.distribution(), y)
+            if progress is not None:
+                progress(rows.stop, found.rows)
+        before += len(cases)
+    return found

@@ -1,0 +1,134 @@
+"""Thumbnails of the cases, spread over the same strata as the members."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import channels_first, to_numpy
+
+LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 64, 32
+IMAGE_BYTES = 6_000_000  # of base64
+FEW_ROWS, IMAGE_BYTES_OF_FEW_ROWS = 5000, 2_000_000
+PROBES = 16
+
+
+def thumbnails(
+    images: Any, source: np.ndarray, rows: int, choose: Callable[[int], np.ndarray]
+) -> tuple[np.ndarray, list[str]]:
+    """Which of the images at ``source`` (n,) are embedded, as positions in it, and their PNG files
+    in base64.
+
+    ``choose`` picks at most so many of the n. If there are too many for a page with so many
+    ``rows``, images are reduced, but not below 32 pixels.
+    """
+    limit = IMAGE_BYTES
+    if rows <= FEW_ROWS:
+        limit = IMAGE_BYTES_OF_FEW_ROWS
+    probe = source[np.unique(np.linspace(0, len(source) - 1, PROBES).astype(int))]
+    bounds = _range(images, probe)
+    first = channels_first(images.shape)
+    side = max(images.shape[1:3])
+    if first:
+        side = max(images.shape[2:4])
+
+    def thumbnail(i: int, factor: int) -> str:
+        image = np.asarray(images[i])
+        if first:
+            image = np.moveaxis(image, 0, -1)
+        return base64.b64encode(_reduced(image, factor, bounds)).decode("ascii")
+
+    factor = max(1, -(-side // LARGEST_THUMBNAIL))
+    while True:
+        size = float(np.mean([len(thumbnail(i, factor)) for i in probe]))
+        if len(source) * size <= limit or side < (factor + 1) * SMALLEST_THUMBNAIL:
+            break
+        factor += 1
+    chosen = choose(min(len(source), max(1, int(limit / size))))
+    files: list[str] = []
+    spent = 0
+    for i in source[chosen]:
+        files.append(thumbnail(i, factor))
+        spent += len(files[-1])
+        if spent > limit * 1.05:  # the probes were small ones
+            files.pop()
+            break
+    return chosen[: len(files)], files
+
+
+def positions_of_images(images: Any, image_index: Any, n: int) -> np.ndarray:
+    """The case that each image belongs to."""
+    if len(images.shape) not in (3, 4):
+        raise ValueError(
+            f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {images.shape}"
+        )
+    count = images.shape[0]
+    if image_index is None:
+        if count != n:
+            raise ValueError(
+                f"there are {count} `images` for {n} instances; say which they belong to with "
+                "`image_index`"
+            )
+        return np.arange(count)
+    where = np.asarray(to_numpy(image_index))
+    whole = where.shape == (count,) and where.dtype.kind in "iu"
+    if not whole or np.any(where < 0) or np.any(where >= n):
+        raise ValueError(
+            f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images"
+        )
+    return where
+
+
+def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
+    """The values of black and white: 0 to 255 for bytes, 0 to 1 if that fits, else the range of the
+    data.
+    """
+    if images.dtype == np.uint8:
+        return 0.0, 255.0
+    values = np.stack([np.asarray(images[i], float) for i in probe])
+    values = values[np.isfinite(values)]
+    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    if low >= 0 and high <= 1:  # also without any value
+        return 0.0, 1.0
+    if low == high:
+        return low, low + 1
+    return low, high
+
+
+def _reduced(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
+    """One image as PNG, reduced by averaging ``factor`` × ``factor`` pixels."""
+    pixels = np.nan_to_num(np.asarray(image, np.float64))
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    channels = 3 if pixels.shape[-1] >= 3 else 1
+    pixels = pixels[..., :channels]
+    if factor > 1:
+        h, w = (max(1, size // factor) for size in pixels.shape[:2])
+        pixels = pixels[: h * factor, : w * factor]
+        blocks = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1)
+        pixels = blocks.mean(axis=(1, 3))
+    low, high = bounds
+    return png(np.rint(np.clip((pixels - low) / (high - low), 0, 1) * 255).astype(np.uint8))
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """A PNG file of (H, W, 1) or (H, W, 3) bytes."""
+    h, w, channels = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checksum = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", w, h, 8, {1: 0, 3: 2}[channels], 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows, 9))
+        + chunk(b"IEND", b"")
+    )

@@ -1,0 +1,104 @@
+r"""Predictions of the members for some cases, in two bytes each.
+
+A probability is stored as the nearest of 65,535 angles, :math:`p = \sin^2(\pi i / 131068)`: 0, ½
+and 1 are exact, and near 0 and 1, where entropies are most sensitive to rounding, the steps are
+smallest. The page renormalizes mutually exclusive classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..distributions import Intervals
+from ..io import Predictions
+from .collect import largest_first
+from .columns import PageData, smallest_type
+
+STEPS = 65534
+NUMBERS = 3_000_000
+"""Maximum number of embedded two-byte numbers."""
+NUMBERS_OF_MANY_ROWS = 200_000  # where the columns alone fill the page
+ALL_CLASSES, SOME_CLASSES = 64, 24
+"""With more classes than the first, a case has the second number of them."""
+DRAWS = 16
+"""Draws that represent a continuous distribution."""
+AT_ONCE = 1 << 23
+
+
+def quantize(probs: np.ndarray) -> np.ndarray:
+    """Probabilities as uint16."""
+    angle = np.arcsin(np.sqrt(np.clip(np.asarray(probs, np.float64), 0, 1)))
+    return np.rint(angle * (2 * STEPS / np.pi)).astype(np.uint16)
+
+
+def restore_quantized(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
+    """Decode as the page does, in float64."""
+    table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
+    table[[STEPS // 2, STEPS]] = 0.5, 1.0
+    probs: np.ndarray = table[codes]
+    if normalize:
+        probs = probs / probs.sum(axis=-1, keepdims=True)
+    return probs
+
+
+def classes_of_case(n_classes: int) -> int:
+    """For how many classes a case has its members."""
+    if n_classes <= ALL_CLASSES:
+        return n_classes
+    return SOME_CLASSES
+
+
+def embed_members(
+    page: PageData, sets: Sequence[Predictions], positions: np.ndarray, truth: np.ndarray
+) -> None:
+    """Read the cases at ``positions`` (increasing, of all sets) again and embed their members."""
+    cases = sets[0]
+    width = classes_of_case(cases.n_classes)
+    m = cases.n_members or DRAWS
+    codes = np.zeros((len(positions), m, width), np.uint16)
+    labels = np.zeros((len(positions), width), np.int64)
+    weights = None
+    if cases.weighted:
+        weights = np.zeros((len(positions), m))
+    step = max(1, AT_ONCE // (m * cases.n_classes))
+    before = 0
+    for part in sets:
+        first, last = np.searchsorted(positions, [before, before + len(part)])
+        for start in range(first, last, step):
+            here = slice(start, min(start + step, last))
+            rows = positions[here]
+            q = part[rows - before].distribution()
+            if q.members is not None:
+                probs, own = q.members
+            elif isinstance(q, Intervals):  # no draws: the point that stands for the set
+                probs, own = np.broadcast_to(to_numpy(q.mean()), (m, *q.mean().shape)), None
+            else:
+                probs, own = q.sample(DRAWS, rng=0), None
+            probs = to_numpy(probs)
+            if weights is not None and own is not None:
+                weights[here] = to_numpy(own).T
+            if width < cases.n_classes:
+                labels[here] = _most_probable(to_numpy(q.mean()), truth[rows], width)
+                probs = np.take_along_axis(probs, labels[here][None], axis=-1)
+            codes[here] = quantize(probs).transpose(1, 0, 2)
+        before += len(part)
+    page.add_block("members", codes, "u2")
+    if width < cases.n_classes:
+        page.add_block("members.labels", labels, smallest_type(cases.n_classes))
+    if weights is not None:
+        if np.all(weights == weights[:1]):
+            weights = weights[0]
+        page.add_block("members.weights", weights, "f8")
+
+
+def _most_probable(mean: np.ndarray, truth: np.ndarray, width: int) -> np.ndarray:
+    """The most probable classes of each case, most probable first; the truth, if it is not among
+    them, is the last.
+    """
+    most = largest_first(mean, width)
+    absent = (truth >= 0) & ~np.any(most == truth[:, None], axis=-1)
+    most[absent, -1] = truth[absent]
+    return most

@@ -1,0 +1,96 @@
+"""The rows of the page and what is said about each."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.io import Predictions
+from labelwise.report import build_report, cases
+from report_pages import ensemble
+
+
+def column(report, name: str):
+    """What the page reads of a column: codes, and its description."""
+    (about,) = [x for x in report.data["columns"] if x["name"] == name]
+    data = zlib.decompress(base64.b64decode(report.arrays[name]))
+    if about["kind"] == "text":
+        return json.loads(data), about
+    return np.frombuffer(data, f"<{about['dtype']}"), about
+
+
+def test_more_cases_than_fit_are_a_sample_with_weights(monkeypatch) -> None:
+    monkeypatch.setattr(cases, "MAX_ROWS", 120)
+    q, y = ensemble(n=600, k=3)
+    report = build_report(q, y_true=y)
+    assert report.data["sampled"]
+    assert report.data["rows"] <= 120
+    weight, _ = column(report, "weight")
+    predicted, _ = column(report, "predicted")
+    truth, _ = column(report, "truth")
+    assert weight.sum() == pytest.approx(600, rel=1e-6)
+    guess = q.mean().argmax(-1)
+    for k in range(3):
+        assert weight[(truth == k) & (predicted == k)].sum() == pytest.approx(
+            np.sum((y == k) & (guess == k)), rel=1e-6
+        )
+    assert report.data["exact"]["accuracy"]["value"] == np.mean(guess == y)
+
+
+def test_sets_are_columns() -> None:
+    q, y = ensemble(n=400, k=4)
+    fitted = lw.sets.fit_sets(q[:200], y[:200], coverage=0.8)
+    other, _ = ensemble(n=10, k=4, seed=2)
+    report = build_report(q[200:], y_true=y[200:], sets=fitted, ood=other)
+    found = fitted.predict(q[200:])
+    size, about = column(report, "set_size")
+    np.testing.assert_array_equal(size[:200], found.size)
+    assert about["names"] == [str(i) for i in range(found.size.max() + 1)]
+    covered, _ = column(report, "covered")
+    np.testing.assert_array_equal(covered[:200], found.member[np.arange(200), y[200:]])
+    assert set(covered[200:]) == {255}
+
+
+def test_votes_are_columns() -> None:
+    q, y = ensemble(n=30, k=3)
+    votes = np.random.default_rng(0).integers(0, 4, (30, 3))
+    votes[0] = 0
+    report = build_report(q, y_true=y, votes=votes)
+    codes, about = column(report, "votes_for_predicted")
+    total = votes.sum(1)
+    share = votes[np.arange(30), q.mean().argmax(-1)] / np.maximum(total, 1)
+    assert codes[0] == 255
+    found = np.array(about["centers"])[codes[total > 0]]
+    np.testing.assert_allclose(found, share[total > 0], atol=1e-4)
+    codes, about = column(report, "reader_disagreement")
+    expected = (1 - votes.max(1) / np.maximum(total, 1))[total > 0]
+    np.testing.assert_allclose(np.array(about["centers"])[codes[total > 0]], expected, atol=1e-4)
+
+
+def test_ids_and_groups_can_stay_in_the_house() -> None:
+    q, y = ensemble(n=20, k=3)
+    ids = np.array([f"scan-{i}" for i in range(20)])
+    groups = np.array([f"patient-{i % 7}" for i in range(20)])
+    given = Predictions(q=q, y_true=y, ids=ids, groups=groups)
+    metadata = {"scan id": ids, "mrn": [f"mrn-{i}" for i in range(20)], "site": ["A", "B"] * 10}
+    report = build_report(given, metadata=metadata)
+    assert column(report, "id")[0] == ids.tolist()
+    codes, about = column(report, "group")
+    assert np.array(about["names"])[codes].tolist() == groups.tolist()
+    assert report.data["id_note"].startswith(
+        "This file contains the ids of its cases and the names of its groups"
+    )
+    without = build_report(given, metadata=metadata, ids=False)
+    everything = without.html + "".join(
+        str(zlib.decompress(base64.b64decode(text))) for text in without.arrays.values()
+    )
+    for secret in ("scan-", "patient-", "mrn-"):
+        assert secret not in everything
+    assert "B" in column(without, "site")[1]["names"]
+    assert column(without, "group")[1]["names"][0] == "1"
+    assert without.data["id_note"] == "Ids were left out; groups are numbered."
