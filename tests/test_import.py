@@ -67,7 +67,7 @@ LAYERS = [
     {"calibration", "sets"},
     {"decisions"},
     {"plots"},
-    {"report"},
+    {"report", "dense"},
     {"typing"},
     {"cli"},
     {"__main__", "__init__"},

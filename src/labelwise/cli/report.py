@@ -77,8 +77,8 @@ def command(
     """Write an interactive report about PREDICTIONS: one HTML file that works offline.
 
     Every number on it opens its cases: which classes are confused and what the members disagree
-    about, accuracy after referring the most uncertain cases, and decisions at given costs. `y_true`,
-    `ids`, `groups`, `votes` and `images` in the file add more, and so does --metadata.
+    about, accuracy after referring the most uncertain cases, and decisions at given costs.
+    `y_true`, `ids`, `groups`, `votes` and `images` in the file add more, and so does --metadata.
 
     \b
     Examples:

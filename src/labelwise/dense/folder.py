@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__
 from .._tables import Summary
 from ..io.atomic import write_file
-from ..io.csv import csv_text
+from ..io.csv import csv_texts
 from .cases import Case
 from .figures import PARTS, Picture, cut_planes, draw
 from .maps import file_name, write_maps
@@ -65,7 +65,8 @@ def write_folder(
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write a table as CSV."""
     columns = list(rows[0]) if rows else ["case"]
-    write_file(path, csv_text(columns, [list(row.values()) for row in rows]))
+    lines = csv_texts([columns, *(list(row.values()) for row in rows)])
+    write_file(path, "".join(lines))
 
 
 def _finish(

@@ -57,7 +57,7 @@ class Cases:
         labels), and the data set.
         """
         found = self.found
-        keys = [found.predicted, found.dataset]
+        keys: list[np.ndarray] = [found.predicted, found.dataset]
         if found.cases.y_true is not None:
             keys.insert(0, found.truth)
             if found.cases.multilabel:

@@ -85,15 +85,15 @@ class Collected:
     def wrong(self) -> np.ndarray:
         """Which cases have a wrong prediction, (R,); of those out of distribution none."""
         if self.cases.multilabel:
-            return self.truth > 0
-        return (self.truth >= 0) & (self.truth != self.predicted)
+            return np.asarray(self.truth > 0)
+        return np.asarray((self.truth >= 0) & (self.truth != self.predicted))
 
     @property
     def value(self) -> np.ndarray:
         """Of the N cases: 1 if right, else 0; for multi-label data the share of right labels."""
         if self.cases.multilabel:
-            return 1 - self.truth[: self.n] / self.n_labels
-        return (self.truth[: self.n] == self.predicted[: self.n]).astype(float)
+            return np.asarray(1 - self.truth[: self.n] / self.n_labels)
+        return np.asarray(self.truth[: self.n] == self.predicted[: self.n], dtype=float)
 
     def add(self, rows: slice, q: Distribution, y: np.ndarray | None) -> None:
         """Add a block of cases; ``y`` are its true classes or labels."""

@@ -166,7 +166,9 @@ def _pairs(found: Collected) -> list[list[int]]:
     codes = first[: found.n].astype(np.int64) * k + second[: found.n]
     cells, counts = np.unique(codes, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MAX_PAIRS]
-    return np.stack([cells[order] // k, cells[order] % k, counts[order]], axis=-1).tolist()
+    pairs: list[list[int]]
+    pairs = np.stack([cells[order] // k, cells[order] % k, counts[order]], axis=-1).tolist()
+    return pairs
 
 
 def _members(found: Collected) -> list[dict[str, Any]]:
@@ -177,8 +179,8 @@ def _members(found: Collected) -> list[dict[str, Any]]:
     each = MAX_MEMBER_NUMBERS // (cases.n_members * cases.n_classes)
     index = np.linspace(0, found.n - 1, min(found.n, max(each, 1))).astype(int)
     part = cases[index]
-    q = part.distribution()
-    members = cast(Any, q.members)[0]
+    q: Any = part.distribution()
+    members = q.members[0]
     mean = to_numpy(q.mean(found.events)).astype(float)
     rows = []
     for j, name in enumerate(member_names(cases)):

@@ -14,7 +14,7 @@ from .. import __version__
 from .._arrays import to_numpy
 from .._frames import columns_by_class, is_positions, same_rows
 from .._tables import Shown, Summary, counted
-from ..calibration.votes import count_votes
+from ..evaluation.votes import count_votes
 from ..decisions import Costs
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
