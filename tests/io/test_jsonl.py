@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import labelwise as lw
@@ -73,3 +74,10 @@ def test_every_line_must_hold_all_classes(
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(ValueError, match=words):
         lw.load_predictions(tmp_path / "p.jsonl")
+
+
+def test_lists_of_probabilities_count_before_answers(tmp_path) -> None:
+    rows = [{"id": i, "probs": [0.3, 0.7], "answer": "yes"} for i in range(4)]
+    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    p = lw.load_predictions(tmp_path / "p.jsonl")
+    np.testing.assert_allclose(p.probs, np.tile([0.3, 0.7], (1, 4, 1)))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -19,7 +18,6 @@ import numpy as np
 from .._column_words import may_be_no_class
 from .table import Table
 
-_EXCEL = re.compile("sep=(.)", re.IGNORECASE)  # the first line of a file for Excel
 _ROWS_AT_ONCE = 4096
 _TEXT_AT_ONCE = 1 << 16  # characters that are written at once
 _MAX_TEXT_BYTES = 1 << 28  # of a column: every text takes the room of the longest
@@ -41,10 +39,9 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         first_line = file.readline()
-        told = _EXCEL.fullmatch(first_line.strip("\r\n"))
-        if told is not None:
-            first_line = file.readline()
-        delimiter = told[1] if told is not None else _delimiter_of(first_line)
+        delimiter = _delimiter_of(first_line)
+        if first_line.lower().startswith("sep="):  # for Excel
+            delimiter, first_line = first_line[4], file.readline()
         # strict: a quote that is never closed must not swallow the rows after it
         reader = csv.reader(
             chain([first_line], file),
@@ -107,7 +104,7 @@ def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]
         return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
 
     def read_texts() -> dict[str, list[str]]:
-        return {name: column.texts for name, column in columns.items() if column.texts is not None}
+        return {name: column.texts or [] for name, column in columns.items()}
 
     numeric = {name for name in names if columns[name].n_numbers >= max(columns[name].n_texts, 1)}
     return Table(file, n, tuple(names), numeric, read_column, read_numbers, texts=read_texts)

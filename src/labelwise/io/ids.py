@@ -6,8 +6,8 @@ one of unique text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -104,7 +104,9 @@ def key_columns(table: Table, columns: Columns, ids: np.ndarray) -> Sequence[str
     so, or also their prompt, seed or fold if each combination then has every id. ``None``: none do.
     """
     n_cases = len(np.unique(ids))
-    for further in _subsets(columns.further):
+    sizes = range(len(columns.further) + 1)
+    subsets = chain.from_iterable(combinations(columns.further, size) for size in sizes)
+    for further in subsets:  # the smallest first
         keys = [*columns.members, *further]
         members = number_members(table, keys)
         complete = table.rows == (members.max(initial=-1) + 1) * n_cases
@@ -112,12 +114,6 @@ def key_columns(table: Table, columns: Columns, ids: np.ndarray) -> Sequence[str
         if unique and (complete or not further):
             return keys
     return None
-
-
-def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """All subsets, the small ones first."""
-    for size in range(len(names) + 1):
-        yield from combinations(names, size)
 
 
 def number_members(table: Table, keys: Sequence[str]) -> np.ndarray:

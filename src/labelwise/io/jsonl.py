@@ -30,7 +30,7 @@ def read_jsonl(path: Path) -> Table | Outputs:
     for kind in KINDS:
         if rows and kind in rows[0]:
             listed = _stack_lists(path, kind, [row.pop(kind, None) for row in rows])
-            return replace(_table_of_objects(path, rows), kind=kind, listed=listed)
+            return replace(_table_of_objects(path, rows), kind=kind, listed=listed, texts=None)
     return _table_of_objects(path, rows)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from .._arrays import ClassNames
 from .._errors import did_you_mean
 from .._validation.labels import check_names, integer_names
-from ..language_models import Outputs, answer_columns, read_outputs
+from ..language_models import Outputs, outputs_of_table, read_outputs
 from ..sources import varying_factors
 from .arrange import arrange_axes, as_two_classes
 from .arrow import read_arrow
@@ -133,8 +133,10 @@ def load_predictions(
         named = named.parent
     with reading(named):
         # what columns and labels mean is decided for all files together
-        if is_table and all(_has_answers(part, given) for part in parts):
-            parts = list(map(_rows_of_answers, files, parts))
+        if is_table:
+            answers = [_answers_in(*pair, given) for pair in zip(files, parts, strict=True)]
+            if all(answers):
+                parts = answers
         if isinstance(parts[0], Outputs):
             parts = [read_outputs(parts, given, notes)]
         elif is_table:
@@ -145,7 +147,8 @@ def load_predictions(
         found = parts[0]
         if len(parts) > 1:
             found = combine_files(files, parts, notes)
-        found["factors"] = varying_factors(found.get("factors")) or None
+        if "factors" in found:
+            found["factors"] = varying_factors(found["factors"]) or None
         kind = next(filter(found.__contains__, KINDS))
         if given is not None and "class_names" not in found:
             found["class_names"] = given
@@ -209,17 +212,11 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
         return fields
 
 
-def _has_answers(table: Table, class_names: Sequence[str] | None) -> bool:
-    """Whether a table has no numbers of classes, but answers."""
-    if table.texts is None or table.listed is not None or class_columns(table):
-        return False
-    return bool(answer_columns(table.texts(), class_names))
-
-
-def _rows_of_answers(file: Path, table: Table) -> Outputs:
-    columns = table.texts() if table.texts is not None else {}
-    rows = zip(*columns.values(), strict=True)
-    return Outputs(file, [dict(zip(columns, row, strict=True)) for row in rows])
+def _answers_in(file: Path, table: Table, class_names: Sequence[str] | None) -> Outputs | None:
+    """The rows of a table that has no numbers of classes, but answers."""
+    if table.texts is None or class_columns(table):
+        return None
+    return outputs_of_table(file, table.texts(), class_names)
 
 
 def _names_of_array(array: Any, key: str) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from .answers import Answer, members_of_answers
 from .completions import answer_of_completion, has_completion
 from .harness import answer_of_sample, is_sample, members_of_options
 from .members import Outputs, fields_of_members
-from .tables import answer_columns, answers_of_table
+from .tables import answers_of_table, outputs_of_table
 
-__all__ = ["Outputs", "answer_columns", "are_outputs", "read_outputs"]
+__all__ = ["Outputs", "are_outputs", "outputs_of_table", "read_outputs"]
 
 
 def are_outputs(rows: Sequence[dict[str, Any]]) -> bool:

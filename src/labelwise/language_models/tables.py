@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from .._column_words import columns_called, is_called_id, is_called_measurement, word_of
 from .._errors import InputError
@@ -33,6 +34,16 @@ def answer_columns(
         if class_names is None or set(texts) & set(map(label_key, class_names)):
             found.append(name)
     return found if len(found) > 1 else []
+
+
+def outputs_of_table(
+    path: Path, columns: Mapping[str, Sequence[str]], class_names: Sequence[str] | None
+) -> Outputs | None:
+    """The rows of a table of texts; ``None``: it has no answers."""
+    if not answer_columns(columns, class_names):
+        return None
+    rows = zip(*columns.values(), strict=True)
+    return Outputs(path, [dict(zip(columns, row, strict=True)) for row in rows])
 
 
 def answers_of_table(file: Outputs, class_names: Sequence[str] | None) -> list[Answer]:
