@@ -202,8 +202,7 @@ def definitions(found: dict[str, Row]) -> str:
 
 def calls(found: dict[str, Row]) -> str:
     """A line of code for each measure."""
-    width = max(len(row.call) for row in found.values())
-    lines = [f"{row.call:{width}}  # {name}" for name, row in found.items()]
+    lines = [f"{row.call}  # {name}" for name, row in found.items()]
     return "\n".join(["```python", *lines, "```"])
 
 

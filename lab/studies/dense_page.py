@@ -143,8 +143,14 @@ def page(result: dict[str, Any]) -> str:
         p_values = [number(record[key], 4) for key in ("p", "p_holm")]
         answer = "yes" if record["holds"] else "no"
         body.append(
-            [record["structure"], record["claim"], interval(record, 4), str(record["limit"])]
-            + [*p_values, answer]
+            [
+                record["structure"],
+                record["claim"],
+                interval(record, 4),
+                str(record["limit"]),
+                *p_values,
+                answer,
+            ]
         )
     columns = ["structure", "claim", "difference", "below", "p", "p (Holm)", "confirmed"]
     lines += [table(columns, body), "## AURC of all scores", "", "Explored, not tested.", ""]

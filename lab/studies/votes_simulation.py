@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from labelwise.calibration.votes import pair_statistics
 
 import labelwise as lw
+from labelwise.evaluation.votes import pair_statistics
 from labelwise_lab.pages import table
 
 HERE = Path(__file__).parent

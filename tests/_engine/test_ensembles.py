@@ -37,7 +37,7 @@ def test_the_kernel_gives_the_numbers_of_the_equations() -> None:
 )
 def test_other_losses_are_left_to_the_equations(loss: lw.Loss) -> None:
     assert split_ensemble(lw.Ensemble(PROBS), loss, None, None) is None
-    assert split_atoms(loss, PROBS) is None
+    assert split_atoms(loss, PROBS, None) is None
 
 
 def test_events_of_labels_that_may_occur_together_are_left_to_their_refusal() -> None:

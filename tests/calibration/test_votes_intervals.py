@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from labelwise.calibration.votes import pair_statistics, read_votes
 from scipy import special, stats
 
 import labelwise as lw
 from labelwise.calibration import vote_reliability
 from labelwise.calibration.votes_intervals import case_bounds, mean_claim, standard_error
+from labelwise.evaluation.votes import pair_statistics, read_votes
 from vote_cases import predictions, voted
 
 

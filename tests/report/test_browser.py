@@ -384,11 +384,16 @@ def test_dropped_predictions_give_the_members_of_every_case(open_page, tmp_path,
         page.wait_for_selector("html[data-ready]")
 
 
+OBJECTS = (
+    b"\x93NUMPY\x01\x00\x46\x00"
+    + b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }".ljust(69)
+    + b"\n"
+)
 HOSTILE_FILES = [
     ("cut.npz", b"PK\x03\x04" + b"\0" * 30),
     ("empty.npz", b""),
     ("lies.npy", b"\x93NUMPY\x01\x00\xff\xff{'descr': '<f8'"),
-    ("objects.npy", b"\x93NUMPY\x01\x00\x46\x00" + b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }".ljust(69) + b"\n"),
+    ("objects.npy", OBJECTS),
     ("table.csv", b"id,x\n\"1,<img src=x onerror=alert(1)>\n"),
     ("other.csv", b"id,x\nno such id,1\n"),
     ("<b>x</b>.txt", b"\xff\xfe\x00binary"),

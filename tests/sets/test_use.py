@@ -31,9 +31,9 @@ def test_the_report_has_coverage_and_sizes() -> None:
     q, y = cases(0)
     new, truth = cases(1)
     fitted = fit_sets(q, y)
-    data = build_report(new, y_true=truth, sets=fitted).data["sets"]
+    data = build_report(new, y_true=truth, sets=fitted).data["exact"]["sets"]
     evaluation = fitted.evaluate(new, truth)
     assert [row["name"] for row in data["rows"]] == ["all classes", "nevus", "melanoma", "lentigo"]
     assert data["rows"][2]["coverage"] == evaluation["melanoma"].coverage
-    assert data["size_counts"] == evaluation.size_counts.tolist()
-    assert build_report(new, y_true=truth).data["sets"] is None
+    assert data["sizes"].tolist() == evaluation.size_counts.tolist()
+    assert build_report(new, y_true=truth).data["exact"]["sets"] is None

@@ -144,6 +144,11 @@ class BetaLoss(Loss):
         scale = ratio(d, xp.minimum(m, mc)) ** 2
         return scale * m ** (self.a - 1 + low) * mc ** (self.b + 1 - low) * total
 
+    @property
+    def unbounded(self) -> tuple[bool, bool]:
+        # the integrals of s^(a−1) next to 0 and of (1−s)^(b−1) next to 1
+        return self.a <= 0, self.b <= 0
+
     @cached_property
     def maximum(self) -> float:
         return maximum_entropy(self)

@@ -36,7 +36,7 @@ def bin_numbers(values: np.ndarray, most: int, tail: Tail = None) -> Binned:
 
     >>> binned = bin_numbers(np.array([0.0, 0.26, 0.71, 0.26]), 4)
     >>> binned.codes, binned.edges, binned.centers
-    (array([0, 1, 2, 1]), array([0.  , 0.2 , 0.7 , 0.71]), array([0.  , 0.26, 0.71]))
+    (array([0, 1, 2, 1]), array([0. , 0.2, 0.7, 1. ]), array([0.  , 0.26, 0.71]))
     """
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     starts = np.arange(len(distinct))
@@ -89,7 +89,7 @@ def short_decimals(below: np.ndarray, at_most: np.ndarray) -> np.ndarray:
     """Numbers with as few decimal places as lie above ``below`` and not above ``at_most``.
 
     >>> short_decimals(np.array([0.0, 0.123]), np.array([0.04, 0.1239]))
-    array([0.04 , 0.1238])
+    array([0.04  , 0.1239])
     """
     found = np.array(at_most, float)
     waiting = np.ones(found.shape, bool)

@@ -14,9 +14,9 @@ from .. import __version__
 from .._arrays import to_numpy
 from .._frames import columns_by_class, is_positions, same_rows
 from .._tables import Shown, Summary, counted
-from ..evaluation.votes import count_votes
 from ..decisions import Costs
 from ..distributions import Distribution
+from ..evaluation.votes import count_votes
 from ..events import Events, Family, as_events
 from ..io import Predictions
 from ..io.atomic import write_file
