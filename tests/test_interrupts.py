@@ -67,7 +67,9 @@ def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
         watchdog.cancel()
     lines = [line for line in said.splitlines() if line]  # click ends the line of ^C first
     assert [line for line in lines if not line.startswith("import time:")] == ["Interrupted."]
-    assert code == 130
+    # Where the signal comes inside `exec` of a string, as `dataclass` calls it, Python ends by the
+    # signal whatever exit code it is told. A shell says 130 of both.
+    assert code in (130, -signal.SIGINT)
 
 
 def test_other_programs_keep_their_own_handling() -> None:

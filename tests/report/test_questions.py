@@ -226,6 +226,7 @@ def test_11_one_case_its_members_its_like_and_its_link(ask, open_page) -> None:
 def test_12_do_readers_disagree_where_it_claims_noise(ask) -> None:
     ask.choose("y", "reader_disagreement", "#map")
     ask.click("#map details summary")
+    ask.page.wait_for_selector("#map [data-key^='map.']", state="attached")
     share = ask.data.votes.max(1) / 3
     total = 0
     counts = ask.page.eval_on_selector_all(
