@@ -152,14 +152,19 @@ def test_runs_of_another_machine_are_added_and_judge_a_candidate(tmp_path, monke
     assert numbers["candidates"] == ["fashion-mnist-code"]
     gaps = numbers["ours − paper's"]
     assert distinct(gaps, "training") == ["fashion-mnist-paper"]  # no fresh runs yet
-    store(there, [1, 4])
+    store(there, [1, 2, 4])
     (there / "run-of-the-mill").mkdir()  # is no run
     numbers = fingerprint.run(Options(tmp_path), [there])
-    assert select(numbers["trainings"], training="fashion-mnist-code")[0]["runs"] == 3
+    assert select(numbers["trainings"], training="fashion-mnist-code")[0]["runs"] == 4
+    # three are shown, not judged: looking after each run would refute too often
+    assert distinct(numbers["ours − paper's"], "training") == ["fashion-mnist-paper"]
+    store(there, [5, 7])
+    numbers = fingerprint.run(Options(tmp_path), [there])
     level = Quantity("mnist", "entropy")
     fresh = pick(numbers["ours − paper's"], training="fashion-mnist-code", **level._asdict())
-    assert fresh["seeds"] == [1, 4]  # without the run that made it a candidate
-    runs = fingerprint._stored_runs(there).values()
+    # without the run that made it a candidate, and without one too many
+    assert fresh["seeds"] == [1, 2, 4, 5]
+    runs = list(fingerprint._stored_runs(there).values())[:4]
     levels = [fingerprint._aurocs(sets)[level] for sets in runs]
     assert fresh["runs"] == levels
     assert fresh["mean"] == pytest.approx(np.mean(levels) - 0.895)

@@ -59,7 +59,7 @@ def test_what_is_there_is_not_missing(tmp_path) -> None:
     )
     (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "fingerprint" in line)
     assert "fresh runs of the candidate" in line
-    assert f"--runs 5 {TRAININGS[near][1]}`" in line
+    assert f"--first-run 1 --runs 5 {TRAININGS[near][1]}`" in line
     assert f"results/{near}`" in line
 
 

@@ -24,3 +24,12 @@ def test_a_missing_set_is_noted(tmp_path, available_data, small_setting):
         "cifar10.npz",
         "svhn.npz",
     ]
+
+
+def test_runs_can_be_trained_without_the_first(tmp_path, available_data, small_setting):
+    available_data("cifar10", "svhn")
+    assert ood.run(small_setting, 2, Options(tmp_path, n_jobs=1), first_run=1) == {}
+    folder = tmp_path / small_setting.name
+    assert (folder / "run-1" / "svhn.npz").exists()
+    assert not (folder / "run-0").exists()
+    assert not (folder / "ood.json").exists()

@@ -95,13 +95,16 @@ def experiment(name: str, summary: str, *more: Any) -> None:
         about = Options(
             results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256
         )
-        runners[name](
+        numbers = runners[name](
             setting,
             runs or (QUICK["runs"] if quick else 1),
             about,
             **{key: value for key, value in options.items() if value},
         )
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
+        if not numbers:
+            echo("trained; nothing is computed without the runs before --first-run")
+            return
         _echo_tables(folder / f"{name}.json")
         echo(f"wrote {folder / name}.json and its figure")
 
@@ -173,14 +176,18 @@ def _holdout_options() -> list[Any]:
     from ..paper.holdout import ARMS
 
     words = "Arm to run, with the one it is compared with; repeatable.  [default: all]"
-    first = (
+    return [
+        _first_run(),
+        click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words),
+    ]
+
+
+def _first_run() -> Any:
+    words = (
         "First run to train; earlier ones are used if stored, so that machines can share the work. "
         " [default: 0]"
     )
-    return [
-        click.option("--first-run", type=click.IntRange(0), help=first),
-        click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words),
-    ]
+    return click.option("--first-run", type=click.IntRange(0), help=words)
 
 
 def _typed() -> str:
@@ -206,7 +213,7 @@ experiment(
     "arc",
     "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.",
 )
-experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
+experiment("ood", "Out-of-distribution detection: AUROC of three measures.", _first_run())
 experiment("losses", "Compare six losses for rejection and out-of-distribution detection.")
 experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
 experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")

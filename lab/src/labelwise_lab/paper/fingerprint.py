@@ -80,6 +80,11 @@ SIZES = range(2, 16)
 SHUFFLES = 8
 RUNS = 5
 """Of the paper."""
+FRESH_RUNS = 4
+"""A candidate is judged once, by its runs 1 to 4, which were not seen when run 0 made it one: it is
+refuted if one of the intervals of `COMPARED` (95 % for all of them together) excludes 0. Fewer runs
+are stored and shown, but not judged.
+"""
 Aurocs = dict[Quantity, float]
 
 
@@ -115,8 +120,8 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
         if name != own_name and is_candidate(_distances(of[min(of)], spread, 1))
     ]
     # A candidate is judged without the run that made it one.
-    fresh = {name: {r: runs[name][r] for r in sorted(runs[name])[1:]} for name in candidates}
-    fresh = {name: of for name, of in fresh.items() if len(of) > 1}
+    fresh = {name: fresh_runs(runs[name]) for name in candidates}
+    fresh = {name: of for name, of in fresh.items() if len(of) == FRESH_RUNS}
     numbers = {
         "paper": [
             quantity._asdict() | {"value": quantity.paper} for quantity in LEVELS + DIFFERENCES
@@ -147,6 +152,11 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
     )
     draw(numbers, path.with_suffix(".png"))
     return numbers
+
+
+def fresh_runs(runs: Mapping[int, Aurocs]) -> dict[int, Aurocs]:
+    """The runs that judge a candidate: the `FRESH_RUNS` after its first."""
+    return {r: runs[r] for r in sorted(runs)[1 : 1 + FRESH_RUNS]}
 
 
 def is_candidate(distances: Mapping[Quantity, float]) -> bool:

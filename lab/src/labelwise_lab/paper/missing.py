@@ -68,8 +68,8 @@ def missing(folder: Results) -> Iterator[str]:
             )
         elif name in numbers["candidates"] and stored[0]["runs"] < 5:
             yield (
-                f"- FashionMNIST, fresh runs of the candidate: {train} --runs 5 {change}` starts "
-                f"or resumes them, {add} adds them."
+                f"- FashionMNIST, fresh runs of the candidate: {train} --first-run 1 --runs 5 "
+                f"{change}` starts or resumes them, {add} adds them."
             )
     if not any(data_of(name) == "cifar10.2" for name, _ in folder.find("ood")):
         yield "- CIFAR-10.2: the images were not available."

@@ -23,8 +23,12 @@ from .settings import DATA, Setting, TestImages
 __all__ = ["run"]
 
 
-def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
-    """Train what is missing; write ``ood.json`` and ``ood.png``; returns the numbers."""
+def run(setting: Setting, runs: int, options: Options, first_run: int = 0) -> dict[str, Any]:
+    """Train what is missing; write ``ood.json`` and ``ood.png``; returns the numbers.
+
+    Runs before ``first_run`` are used if they are stored. Where one is not, as for the fresh runs
+    of a candidate (`fingerprint`), the others are trained and nothing is written about them.
+    """
     if not DATA[setting.data]:
         choices = ", ".join(
             f"{name} ({', '.join(others)})" for name, others in DATA.items() if others
@@ -36,10 +40,16 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     outside, absent = available(
         setting, [TestImages(name) for name in DATA[setting.data]], runs, options
     )
+    wanted = [inside, *outside]
+    here = [all(options.path(setting, r, x).exists() for x in wanted) for r in range(first_run)]
+    if not all(here):
+        for r in range(first_run, runs):
+            predictions(setting, r, wanted, options)
+        return {}
     found = RunNumbers()
     first: dict[TestImages, Scores] = {}
     for r in range(runs):
-        stored = predictions(setting, r, [inside, *outside], options)
+        stored = predictions(setting, r, wanted, options)
         of: dict[TestImages, Scores] = {
             images: scores(Ensemble(p.probs)) for images, p in stored.items()
         }
