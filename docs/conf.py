@@ -32,13 +32,13 @@ extensions = [
     "sphinx.ext.mathjax",
     "executed_pages",
 ]
-exclude_patterns = ["_static", "_extensions", "cli.md"]  # the site has reference/command instead
+# instead of reference/cli the site has reference/command
+exclude_patterns = ["_static", "_extensions", "reference/cli.md"]
 executed_pages = [
     "tutorials/*",
-    "decisions",
-    "retinamnist",
-    "sets",
-    "votes",
+    "explanation/decisions",
+    "explanation/sets",
+    "explanation/votes",
 ]  # run at build, with figures, and written as notebooks
 default_role = "py:obj"  # `Ensemble` in a docstring is a link where it can be one
 

@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the help pages of the command: python docs/make_cli.py"""
+"""Writes docs/reference/cli.md from the help pages of the command: python docs/make_cli.py"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ apostrophe; numbers are not. Files are in UTF-8; on a terminal of another encodi
 Files are written atomically, so no output is ever incomplete. A file that is replaced keeps its mode, and a symbolic link its target. An output that
 the command also reads, under whatever name, is refused before any work is done. Of several processes that write the same output, the last to finish
 wins; only a second `labelwise-lab train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
-formats of `docs/formats.md`; several files are the members.
+formats of `docs/reference/formats.md`; several files are the members.
 """  # noqa: E501
 
 
@@ -56,4 +56,4 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("cli.md").write_text(text(), encoding="utf-8")
+    (Path(__file__).parent / "reference" / "cli.md").write_text(text(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/measures.md: python docs/make_measures.py
+"""Writes the tables of docs/reference/measures.md: python docs/make_measures.py
 
 Names and numbers come from `labelwise.evaluation.compare_measures` on the bundled predictions, the
 verdicts from `labelwise.axioms.check`; the formulas are here, and recomputed in
@@ -16,7 +16,7 @@ from typing import Any
 import labelwise as lw
 from labelwise.typing import AxiomTable, Components, MeasureComparison
 
-PAGE = Path(__file__).with_name("measures.md")
+PAGE = Path(__file__).parent / "reference" / "measures.md"
 LABEL_LOSSES = ("log", "squared", "spherical", "zero_one")
 JOINT_LOSSES = ("log", "spherical", "zero_one")
 PARTS = {"total": "TU", "aleatoric": "AU", "epistemic": "EU"}

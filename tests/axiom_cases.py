@@ -21,7 +21,7 @@ ENTRIES = [
 STRICT = {("A3", "TU"), ("A3", "EU"), ("A4", "TU"), ("A4", "AU")}
 
 
-# One quadratic G: the only smooth losses with A4-AU and A5 (see docs/axioms.md for the argument).
+# One quadratic G: the only smooth losses with A4-AU and A5 (why: docs/explanation/axioms.md).
 QUADRATIC = {"A2-EU": "fails", "A3-TU": "weak"}
 # One strictly concave G, not quadratic.
 CURVED = QUADRATIC | {"A4-AU": "fails", "A5-EU": "fails"}

@@ -2,7 +2,8 @@
 
     python lab/studies/coverage.py            (--only NAME to repeat one simulation)
 
-Writes coverage.json and coverage.md beside this file, and the same table into docs/evaluation.md.
+Writes coverage.json and coverage.md beside this file, and the same table into
+docs/howto/evaluation.md.
 Cases of a group share a normal effect, of which ρ is the share of the variance.
 """
 
@@ -43,7 +44,7 @@ from labelwise_lab.paper.intervals import simultaneous, welch
 from labelwise_lab.statistics import mean_over_runs, t_quantile
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs/evaluation.md"
+PAGE = HERE.parents[1] / "docs/howto/evaluation.md"
 START, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 Row = tuple[str, str, str, float | None, Callable[[np.random.Generator], bool], int]
 """Method, cases, groups, nominal level (None: there is none), one simulation, number of

@@ -2,8 +2,8 @@
 votes.
 
     python lab/studies/votes.py --data-dir DIR      minutes; writes votes.json and the results of
-    docs/votes.md and docs/critics.md python lab/studies/votes.py --pages             only the
-    pages, from the stored results
+                                                    docs/explanation/votes.md and critics.md
+    python lab/studies/votes.py --pages             only the pages, from the stored results
 
 DIR holds cifar10_8_networks.npz, cifar10h-counts.npy (or cifar10_human.npz), cifar10_labels.npz,
 chaosnli_snli.npz and sleep_dodh.npz, also in folders votes/ and cifar10/.

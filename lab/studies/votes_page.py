@@ -1,5 +1,5 @@
-"""The results of votes.py and votes_simulation.py as sections of docs/votes.md and
-docs/critics.md.
+"""The results of votes.py and votes_simulation.py as sections of docs/explanation/votes.md and
+docs/explanation/critics.md.
 """
 
 from __future__ import annotations
@@ -284,9 +284,9 @@ def sections(results: dict[str, Any]) -> dict[tuple[str, str], str]:
     """The generated parts of the pages, by file and name."""
     simulation = json.loads((HERE / "votes_simulation.json").read_text())
     return {
-        ("votes.md", "verdict"): verdict(results),
-        ("votes.md", "results"): votes_results(results, simulation),
-        ("critics.md", "results"): critics_results(results),
+        ("explanation/votes.md", "verdict"): verdict(results),
+        ("explanation/votes.md", "results"): votes_results(results, simulation),
+        ("explanation/critics.md", "results"): critics_results(results),
     }
 
 

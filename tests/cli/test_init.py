@@ -220,6 +220,6 @@ def test_help_teaches_by_example() -> None:
 
 def test_reference_page_is_that_of_the_help() -> None:
     expected = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["text"]()
-    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, (
+    assert (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8") == expected, (
         "run: python docs/make_cli.py"
     )

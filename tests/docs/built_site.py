@@ -190,8 +190,8 @@ def browser():
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("jackknife", "theory.html"),
-        ("melanoma", "decisions.html"),
+        ("jackknife", "explanation/theory.html"),
+        ("melanoma", "explanation/decisions.html"),
         ("decompose", "reference/core.html"),
     ],
 )
@@ -213,7 +213,7 @@ def test_mathematics_is_drawn_without_a_network(browser, address):
             else None
         ),
     )
-    page.goto(f"{address}/theory.html")
+    page.goto(f"{address}/explanation/theory.html")
     page.wait_for_selector("mjx-container svg", timeout=60_000)
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
     assert not elsewhere
@@ -224,11 +224,11 @@ def test_mathematics_is_drawn_without_a_network(browser, address):
     "path",
     [
         "index.html",
-        "theory.html",
+        "explanation/theory.html",
         "tutorials/reading.html",
         "reference/core.html",
         "howto/costs.html",
-        "results.html",
+        "lab/results.html",
     ],
 )
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -237,7 +237,7 @@ def test_phones_need_not_scroll_sideways(browser, address, path, dark):
         viewport={"width": 390, "height": 844}, color_scheme="dark" if dark else "light"
     )
     page.goto(f"{address}/{path}")
-    if path == "theory.html":
+    if path == "explanation/theory.html":
         page.wait_for_selector("mjx-container svg", timeout=60_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 391
     page.close()

@@ -20,7 +20,7 @@ from labelwise.cli import main
 from optional_libraries import optional
 
 ROOT = Path(__file__).parents[2]
-GENERATED = {"docs/cli.md"}  # the help pages; tests/cli compares them
+GENERATED = {"docs/reference/cli.md"}  # the help pages; tests/cli compares them
 PAGES = sorted(
     path
     for path in (

@@ -1,4 +1,4 @@
-"""docs/measures.md: its tables are what docs/make_measures.py computes, row for row."""
+"""docs/reference/measures.md: its tables are what docs/make_measures.py computes, row for row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def maker():
 
 
 def test_the_tables_are_up_to_date(maker) -> None:
-    text = (DOCS / "measures.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "measures.md").read_text(encoding="utf-8")
     new = maker.page(text, maker.tables())
     assert NUMBER.sub("#", new) == NUMBER.sub("#", text), "run: python docs/make_measures.py"
     # the last digit may differ between machines

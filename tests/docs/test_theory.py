@@ -1,5 +1,5 @@
-"""docs/theory.md: every numbered statement of the paper is there, with code that can be imported
-and a test that exists.
+"""docs/explanation/theory.md: every numbered statement of the paper is there, with code that can
+be imported and a test that exists.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-THEORY = ROOT / "docs" / "theory.md"
+THEORY = ROOT / "docs" / "explanation" / "theory.md"
 # The numbered statements of the paper's source, in order. Equations: sections 2.1 (1-6), 3 (7-16),
 # 3.1 (17-19), 3.2 (20-22), appendix A (23-28).
 PAPER = [

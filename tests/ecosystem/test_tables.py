@@ -40,7 +40,7 @@ def test_cleanlab(forest, data):
     epistemic = lw.decompose(q).sum().epistemic
     sure = epistemic < np.quantile(epistemic, 0.5)
     issues = cleanlab.filter.find_label_issues(wrong, q.mean())
-    suspects = issues & sure  # as in docs/recipes.md
+    suspects = issues & sure  # as in docs/howto/recipes.md
     planted = np.arange(100) < 5
     assert 0 < suspects.sum() < issues.sum()
     assert (suspects & planted).sum() == (sure & planted).sum()

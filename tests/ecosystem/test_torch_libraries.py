@@ -134,7 +134,7 @@ class Lit(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), 0.01)
 
 
-class LogUncertainty(lightning.Callback):  # as in docs/recipes.md
+class LogUncertainty(lightning.Callback):  # as in docs/howto/recipes.md
     def on_validation_epoch_end(self, trainer, module):
         q = lw.from_models(module, trainer.val_dataloaders, n_samples=20, progress=False)
         module.log_dict(lw.decompose(q).to_dict())
@@ -164,7 +164,7 @@ def test_lightning(loader, tmp_path):
     assert logged["epistemic"] == pytest.approx(by_hand["epistemic"], rel=1e-5)
 
 
-class LabelwiseUncertainty(torchmetrics.Metric):  # as in docs/tables.md
+class LabelwiseUncertainty(torchmetrics.Metric):  # as in docs/howto/tables.md
     def __init__(self, class_names, loss="log"):
         super().__init__()
         self.names, self.loss = class_names, loss

@@ -46,9 +46,9 @@ def test_pictures_of_the_page(open_page, tmp_path) -> None:
 
 
 def test_documentation_shows_these_pictures() -> None:
-    pages = ("docs/report.md", "docs/reading_report.md")
+    pages = ("docs/howto/report.md", "docs/howto/reading_report.md")
     text = "".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
     for name in NAMES:
-        assert f"](pictures/report-{name}.png)" in text
+        assert f"](../pictures/report-{name}.png)" in text
     shown = {path.name for path in (ROOT / "docs" / "pictures").glob("report-*.png")}
     assert shown == {f"report-{name}.png" for name in NAMES}

@@ -1,4 +1,4 @@
-"""The results on docs/votes.md and docs/critics.md are those of the stored runs."""
+"""The results on the pages of votes and of critics are those of the stored runs."""
 
 from __future__ import annotations
 
