@@ -7,52 +7,31 @@ import json
 import numpy as np
 import pytest
 
-from labelwise_lab.paper.claims import HELD, NOT_HELD, NOT_REFUTED, UNTESTED, _small, claims, limit
+from labelwise_lab.paper.claims import (
+    HELD,
+    NOT_HELD,
+    NOT_REFUTED,
+    UNTESTED,
+    _small,
+    change,
+    claims,
+    claims_page,
+    unexplained,
+)
 from labelwise_lab.paper.provenance import Results
 
 
 @pytest.mark.parametrize(
     ("low", "high", "words"),
     [
-        (
-            0.83,
-            1.20,
-            (
-                "EU ends as high as without them (geometric mean of 50 runs; 95 % interval −17 % "
-                "to +20 %), so that a drop of more than 17 %"
-            ),
-        ),
-        (
-            1.05,
-            1.45,
-            (
-                "EU ends 23 % higher than without them (geometric mean of 50 runs; 95 % interval "
-                "+5 % to +45 %), so that any drop is"
-            ),
-        ),
-        (
-            0.60,
-            0.90,
-            (
-                "EU ends 27 % lower than without them (geometric mean of 50 runs; 95 % interval "
-                "−40 % to −10 %), so that a drop of less than 10 %"
-            ),
-        ),
+        (0.83, 1.20, "0 % [−17 %, +20 %]"),
+        (1.05, 1.45, "+23 % [+5 %, +45 %]"),
+        (0.60, 0.90, "−27 % [−40 %, −10 %]"),
     ],
 )
-def test_what_can_be_excluded(low, high, words) -> None:
+def test_changes_in_percent(low, high, words) -> None:
     mean = (np.log(low) + np.log(high)) / 2
-    text = limit(
-        {
-            "mean": mean,
-            "low": np.log(low),
-            "high": np.log(high),
-            "detectable": -np.log(0.77),
-            "runs": [mean] * 50,
-        }
-    )
-    assert text.startswith(f"with new images, {words}")
-    assert text.endswith("is excluded; 50 runs have an 80 % chance of showing a true drop of 23 %")
+    assert change({"mean": mean, "low": np.log(low), "high": np.log(high)}) == words
 
 
 @pytest.mark.parametrize(
@@ -97,12 +76,12 @@ def test_no_effect_is_not_what_is_not_significant(tmp_path, n, low, high, verdic
     (folder / "holdout.json").write_text(
         json.dumps({"about": {"runs": n}, "numbers": {"effect": [effect]}})
     )
-    (line,) = (
-        line
-        for line in claims(Results(tmp_path, tmp_path))
-        if "FashionMNIST: the EU of the class" in line
+    (found,) = (
+        claim
+        for claim in claims(Results(tmp_path, tmp_path))
+        if claim.words.startswith("FashionMNIST: the EU of the class")
     )
-    assert f"| {verdict} |" in line
+    assert found.verdict == verdict
 
 
 def test_the_figure_of_the_paper_is_judged_on_its_own_data(tmp_path) -> None:
@@ -136,11 +115,12 @@ def test_the_figure_of_the_paper_is_judged_on_its_own_data(tmp_path) -> None:
             "monotonicity": [{"measure": "variance", "part": part} | cell(0.999) for part in parts],
         }
         (folder / "arc.json").write_text(json.dumps({"about": {"runs": runs}, "numbers": numbers}))
-    rows = [line for line in claims(Results(tmp_path, tmp_path)) if "nearly coincide" in line]
-    assert "(Fig. 3) | could not be tested | 1 run" in rows[0]
-    assert "variance − entropy (TU) 0.00020" in rows[0]
-    assert "(Appendix C.2) | **does not hold** | 3 runs" in rows[1]
-    assert "variance − entropy (EU) 0.01001" in rows[1]
+    cifar, fashion = (
+        claim for claim in claims(Results(tmp_path, tmp_path)) if "nearly coincide" in claim.words
+    )
+    assert (cifar.verdict, fashion.verdict) == (UNTESTED, NOT_HELD)
+    assert cifar.evidence == "1 run; the largest difference of areas is 0.00020"
+    assert fashion.evidence.startswith("3 runs; the largest difference of areas is 0.01001 [")
 
 
 @pytest.mark.parametrize(("mean", "verdict"), [(0.0029, HELD), (0.0048, NOT_HELD)])
@@ -150,10 +130,44 @@ def test_the_next_highest_drop_is_compared_with_the_printed_one(tmp_path, mean, 
     (tmp_path / "published" / "fmnist.json").write_text(
         json.dumps({"about": {"runs": 5}, "numbers": numbers})
     )
-    (line,) = (
-        line
-        for line in claims(Results(tmp_path, tmp_path))
-        if "FashionMNIST: the next highest" in line
+    (found,) = (
+        claim
+        for claim in claims(Results(tmp_path, tmp_path))
+        if claim.words.startswith("FashionMNIST: the next highest")
     )
-    assert f"| {verdict} |" in line
-    assert ("instead of classes" in line) == (verdict == NOT_HELD)
+    assert found.verdict == verdict
+    assert ("instead of classes" in found.evidence) == (verdict == NOT_HELD)
+
+
+FRESH = {"low": -0.1, "high": 0.1, "training": "sgd"}
+
+
+@pytest.mark.parametrize(
+    ("candidates", "gaps", "words"),
+    [
+        ([], [], "No training that we tried explains"),
+        (["sgd"], [FRESH | {"training": "other"}], "which only fresh runs can test"),
+        (["sgd"], [FRESH, FRESH | {"low": 0.01}], "Fresh runs refute the one candidate"),
+        (["sgd"], [FRESH], "do not refute it"),
+    ],
+)
+def test_the_gap_is_unexplained_until_fresh_runs_judge_a_candidate(
+    tmp_path, candidates, gaps, words
+) -> None:
+    (tmp_path / "fingerprint").mkdir()
+    numbers = {"candidates": candidates, "ours − paper's": gaps}
+    (tmp_path / "fingerprint" / "fingerprint.json").write_text(
+        json.dumps({"about": {}, "numbers": numbers})
+    )
+    (line,) = unexplained(Results(tmp_path, tmp_path))
+    assert words in line
+
+
+def test_what_could_not_be_tested_is_listed_by_itself(tmp_path) -> None:
+    text = claims_page(Results(tmp_path, tmp_path))
+    assert "0 could be tested here" in text
+    tested, untested = text.split("## Could not be tested")
+    assert "Table 1" not in tested
+    assert (
+        "| FashionMNIST against MNIST and KMNIST (Table 1) | `labelwise-lab reproduce" in untested
+    )

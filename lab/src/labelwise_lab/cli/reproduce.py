@@ -347,27 +347,26 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
 @command.command()
 @click.option(
     "--output",
-    type=OutputPath(dir_okay=False),
-    default=Path("docs/lab/results.md"),
-    help="Page to write.",
+    type=OutputPath(file_okay=False, replaced=False),
+    default=Path("docs/lab"),
+    help="Folder to write to.",
 )
 @RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
-    """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the
-    paper holds, with the evidence.
+    """Write claims.md, what of the paper holds; its appendix, results-tables.md; and their pictures
+    to the folder OUTPUT.
     """
     from ..files import write_file
     from ..paper.appendix import appendix
+    from ..paper.claims import claims_page
     from ..paper.dotplots import draw
-    from ..paper.page import page as write
     from ..paper.provenance import Results
 
     if not results.is_dir():
         raise FileNotFoundError(f"there is no results folder {str(results)!r}")
-    tables = will_write(output.with_stem(f"{output.stem}-tables"))
-    folder = Results(results, output.parent)
-    made = draw(folder, output.parent.parent / "pictures")
-    for path, text in ((output, write(folder)), (tables, appendix(folder))):
-        write_file(path, text)
-        made.append(path)
+    folder = Results(results, output)
+    made = draw(folder, output.parent / "pictures")
+    for name, write in (("claims.md", claims_page), ("results-tables.md", appendix)):
+        write_file(will_write(output / name), write(folder))
+        made.append(output / name)
     echo(f"wrote {', '.join(map(str, made))}")

@@ -1,17 +1,28 @@
-"""The appendix of the results page: every stored table and figure, with its command."""
+"""The appendix of the claims: every stored table and figure, with its command and in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import ceil, floor, log10
 from pathlib import Path
 
 from ..pages import fill, interval, spread, table
 from ..text import PARTS
+from .audit import AUDITED, TOLERANCE
+from .fingerprint_section import gap_to_the_paper
 from .missing import TRAININGS
 from .provenance import TITLES, Results, in_words, not_run, provenance
 from .published_tables import TABLE_1, TABLE_2
 from .records import distinct, select
 from .scores import MEASURES
+from .sentences import (
+    arc_in_words,
+    artifact_in_words,
+    holdout_in_words,
+    human_in_words,
+    losses_in_words,
+    ood_in_words,
+)
 from .tables import DROP_COLUMNS, EFFECT_COLUMNS, drop_rows, effect_rows
 
 __all__ = ["appendix", "table_1_rows"]
@@ -20,30 +31,61 @@ __all__ = ["appendix", "table_1_rows"]
 def appendix(folder: Results) -> str:
     """The page as Markdown."""
     galleries = {f"gallery-{part}.png": f"Highest {part} uncertainty" for part in PARTS}
+    curves = {"arc.png": "Accuracy–rejection curves"}
+    subsets = {"artifact.png": "AUROC of every subset of the members"}
+    runs = sum(stored["about"]["runs"] for _, stored in folder.find("holdout"))
     sections: dict[str, Iterable[str]] = {
         "versions": [folder.versions()],
+        "audited": [AUDITED],
         "gallery": _section(folder, "gallery", "--data mnist", galleries),
-        "arc": _section(
-            folder, "arc", "--data fashion-mnist --runs 5", {"arc.png": "Accuracy–rejection curves"}
-        ),
+        "arc_in_words": arc_in_words(folder),
+        "arc_picture": [
+            folder.picture(
+                "results-arc.png", "Differences of the area under the accuracy–rejection curve"
+            )
+        ],
+        "arc": _section(folder, "arc", "--data fashion-mnist --runs 5", curves),
+        "ood_in_words": ood_in_words(folder),
         "ood": _detection(folder),
+        "gap": gap_to_the_paper(folder),
         "fingerprint": _fingerprint(folder),
-        "artifact": _section(
-            folder,
-            "artifact",
-            "--data cifar10",
-            {"artifact.png": "AUROC of every subset of the members"},
-        ),
+        "artifact_in_words": artifact_in_words(folder),
+        "artifact": _section(folder, "artifact", "--data cifar10", subsets),
+        "holdout_in_words": holdout_in_words(folder),
         "holdout": _holdout(folder),
+        "losses_in_words": losses_in_words(folder),
         "losses": _section(
             folder, "losses", "--data fashion-mnist --runs 5", {"losses.png": "Six losses"}
         ),
+        "human_in_words": human_in_words(folder),
         "human": _section(
             folder, "human", "--data cifar10", {"human.png": "Uncertainty against votes"}
         ),
+        "tolerance": [f"{TOLERANCE:g}"],
+        "rounding_auroc": [_largest_effect_of_rounding(folder, "ood")],
+        "rounding_area": [_largest_effect_of_rounding(folder, "arc")],
+        "holdout_runs": [str(runs)],
+        "holdout_size": [str(round(runs * 3 * 1e5 * 2 / 1e6))],
     }
     template = Path(__file__).with_name("tables.md")
     return fill(template.read_text(encoding="utf-8"), sections)
+
+
+def _largest_effect_of_rounding(folder: Results, experiment: str) -> str:
+    effects = [s["numbers"].get("effect of rounding") for _, s in folder.find(experiment)]
+    return _at_most(max((x for x in effects if x is not None), default=None))
+
+
+def _at_most(x: float | None) -> str:
+    """Rounded up to one digit.
+
+    >>> _at_most(2.04e-5), _at_most(3e-6), _at_most(0.0), _at_most(None)
+    ('3e-05', '3e-06', '0', '–')
+    """
+    if not x:
+        return "–" if x is None else "0"
+    digit = 10.0 ** floor(log10(x))
+    return f"{ceil(round(x / digit, 6)) * digit:.0e}"
 
 
 def _section(
@@ -71,6 +113,9 @@ def _detection(folder: Results) -> Iterator[str]:
         for data, other, who, cells in table_1_rows(folder)
     ]
     yield table(["trained on", "against", "", *MEASURES], rows)
+    yield folder.picture(
+        "results-table1.png", "AUROC of epistemic uncertainty, the paper's and ours"
+    )
     yield from _section(
         folder, "ood", "--data fashion-mnist --runs 5", {"ood.png": "ROC curves of the first run"}
     )

@@ -1,4 +1,4 @@
-"""What the page decides; that it is the one in the documentation is tested in
+"""What the sentences decide; that they are those of the documentation is tested in
 cli/test_reproduce.py.
 """
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise_lab.paper.page import _found, _indistinguishable
+from labelwise_lab.paper.sentences import _found, _indistinguishable
 
 
 def losses(runs: np.ndarray) -> list[dict[str, object]]:
