@@ -39,6 +39,10 @@ executed_pages = [
     "explanation/decisions",
     "explanation/sets",
     "explanation/votes",
+    "explanation/ensembles",
+    "howto/calibration",
+    "howto/evaluation",
+    "howto/intervals",
 ]  # run at build, with figures, and written as notebooks
 default_role = "py:obj"  # `Ensemble` in a docstring is a link where it can be one
 

@@ -3,7 +3,7 @@
     python lab/studies/coverage.py            (--only NAME to repeat one simulation)
 
 Writes coverage.json and coverage.md beside this file, and the same table into
-docs/howto/evaluation.md.
+docs/lab/coverage.md.
 Cases of a group share a normal effect, of which ρ is the share of the variance.
 """
 
@@ -44,7 +44,7 @@ from labelwise_lab.paper.intervals import simultaneous, welch
 from labelwise_lab.statistics import mean_over_runs, t_quantile
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs/howto/evaluation.md"
+PAGE = HERE.parents[1] / "docs/lab/coverage.md"
 START, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 Row = tuple[str, str, str, float | None, Callable[[np.random.Generator], bool], int]
 """Method, cases, groups, nominal level (None: there is none), one simulation, number of
@@ -455,7 +455,7 @@ def classes() -> Iterator[Row]:
 
 
 def runs() -> Iterator[Row]:
-    """Intervals over training runs, as in docs/lab/results.md."""
+    """Intervals over training runs, as in docs/lab/claims.md."""
 
     def together(rng: np.random.Generator) -> bool:
         """Means over five runs of nine independent differences."""

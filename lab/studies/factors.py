@@ -2,7 +2,7 @@
 
     python lab/studies/factors.py
 
-Writes factors.json, factors.md and the tables of docs/explanation/ensembles.md. Logits of 3
+Writes factors.json, factors.md and the tables of docs/lab/members.md. Logits of 3
 classes are normal with standard deviation 2 between instances, plus effects of the factors (an own
 normal value for each level, instance and class) and noise of standard deviation 0.4. Trained
 ensembles: the 25 FashionMNIST networks under results/.
@@ -28,7 +28,7 @@ from labelwise_lab.pages import between, table
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs/explanation/ensembles.md"
+PAGE = ROOT / "docs/lab/members.md"
 START, END = "<!-- factors: begin -->", "<!-- factors: end -->"
 RUNS, FEWER_RUNS, PERMUTATIONS = 2000, 400, 199
 NOISE = 0.4

@@ -6,7 +6,7 @@ raises false alarms.
 Two kinds of ensembles: the networks under lab/results/, and models of scikit-learn that are trained
 here. The thresholds of the check were chosen on the networks and on models of scikit-learn with the
 seeds 0 to 3; the models counted here have other seeds. Writes health.json, and the tables of
-health.md and docs/explanation/ensembles.md.
+health.md and docs/lab/members.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from labelwise_lab import pages
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs/explanation/ensembles.md"
+PAGE = ROOT / "docs/lab/members.md"
 START, END = "<!-- health: begin -->", "<!-- health: end -->"
 SEEDS = (4, 5)
 RUNS = 60

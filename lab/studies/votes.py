@@ -2,7 +2,8 @@
 votes.
 
     python lab/studies/votes.py --data-dir DIR      minutes; writes votes.json and the results of
-                                                    docs/explanation/votes.md and critics.md
+                                                    docs/lab/votes.md, and parts of votes.md
+                                                    and critics.md in docs/explanation
     python lab/studies/votes.py --pages             only the pages, from the stored results
 
 DIR holds cifar10_8_networks.npz, cifar10h-counts.npy (or cifar10_human.npz), cifar10_labels.npz,

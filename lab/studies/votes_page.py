@@ -1,5 +1,5 @@
 """The results of votes.py and votes_simulation.py as sections of docs/explanation/votes.md and
-docs/explanation/critics.md.
+critics.md, and of docs/lab/votes.md.
 """
 
 from __future__ import annotations
@@ -98,34 +98,16 @@ REPAIRED = (
 
 
 def verdict(results: dict[str, Any]) -> str:
-    """What the scores say, in the sentences that open the page."""
-    words, better = [], []
-    for name in ("cifar10h", "chaosnli"):
-        scored = results["benchmark"][name]["scores"]
-        found = {claim: scored[claim]["difference"] for claim in REPAIRED}
-        better += [difference[2] < 0 for difference in found.values()]
-        each = ", ".join(
-            f"{_signed(difference)} for “{claim.removeprefix('AU: ')}”"
-            for claim, difference in found.items()
-        )
-        plain = (
-            f"{1e4 * scored['AU: isotonic']['score']:.2f} against "
-            f"{1e4 * scored['TU: isotonic']['score']:.2f}"
-        )
-        words.append(f"{name}: {each}; under plain isotonic repair AU scores {plain}")
-    lead = (
-        "**Aleatoric uncertainty tells better than total uncertainty where people disagree.**"
-        if all(better)
-        else (
-            f"**Aleatoric uncertainty {'tells only sometimes' if any(better) else 'does not tell'} "
-            "better than total uncertainty where people disagree**, once both "
-            "are repaired with votes."
-        )
-    )
+    """What the scores say, in the sentence that opens the page."""
+    better = [
+        results["benchmark"][name]["scores"][claim]["difference"][2] < 0
+        for name in ("cifar10h", "chaosnli")
+        for claim in REPAIRED
+    ]
+    how = "**better**" if all(better) else "only sometimes better" if any(better) else "no better"
     return (
-        f"{lead} Held-out squared error of repaired AU minus that of repaired TU (× 10⁻⁴, 95 % "
-        f"intervals; below 0 favors AU) – {'. '.join(words)}. What makes "
-        "the claims right is the repair: see the [results](#results)."
+        "Once both are repaired with votes, aleatoric uncertainty tells where people disagree "
+        f"{how} than total uncertainty does."
     )
 
 
@@ -285,7 +267,7 @@ def sections(results: dict[str, Any]) -> dict[tuple[str, str], str]:
     simulation = json.loads((HERE / "votes_simulation.json").read_text())
     return {
         ("explanation/votes.md", "verdict"): verdict(results),
-        ("explanation/votes.md", "results"): votes_results(results, simulation),
+        ("lab/votes.md", "results"): votes_results(results, simulation),
         ("explanation/critics.md", "results"): critics_results(results),
     }
 

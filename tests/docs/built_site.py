@@ -228,7 +228,7 @@ def test_mathematics_is_drawn_without_a_network(browser, address):
         "tutorials/reading.html",
         "reference/core.html",
         "howto/costs.html",
-        "lab/results.html",
+        "lab/results-tables.html",
     ],
 )
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -34,7 +34,7 @@ def test_the_simulation_page_shows_the_stored_results():
 
 def test_the_verdict_follows_the_numbers():
     results = stored()
-    for shift, words in ((-1e-3, "tells better than"), (1e-3, "does not tell better than")):
+    for shift, words in ((-1e-3, "**better** than"), (1e-3, "no better than")):
         for name in ("cifar10h", "chaosnli"):
             for claim in votes_page.REPAIRED:
                 results["benchmark"][name]["scores"][claim]["difference"] = [

@@ -65,7 +65,7 @@ def bootstrap_uncertainty(
     :math:`1 - \sum_m w_m^2`, and multiplied by that of the ensemble; replicates of a single member
     are dropped. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} /
     \text{estimate})` with the bootstrap standard error, widened by :math:`\sqrt{M/(M-1)}`, and
-    Student's t with M − 1 degrees of freedom. ``docs/howto/evaluation.md`` has the coverage in
+    Student's t with M − 1 degrees of freedom. ``docs/lab/coverage.md`` has the coverage in
     simulations: 94 to 98 % with healthy members.
 
     The interval is for the expected value with M members, whose EU is lower than with infinitely
