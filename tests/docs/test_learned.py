@@ -28,4 +28,4 @@ def test_a_point_has_one_number_and_its_evidence(point):
 
 
 def test_it_fits_on_a_screen():
-    assert 15 <= len(POINTS) <= 24
+    assert 12 <= len(POINTS) <= 20
