@@ -20,6 +20,21 @@ def test_check_raises_no_false_alarm():
     assert alarms <= 3
 
 
+def test_check_of_many_cases_keeps_its_level(monkeypatch):
+    """Without any tolerance calibrated predictions are flagged in at most 5 %; many cases are
+    resampled in random groups.
+    """
+    monkeypatch.setattr("labelwise.calibration.errors.MAX_UNITS", 200)
+    monkeypatch.setattr("labelwise.calibration.errors.MIN_UNITS", 10)
+    rng = np.random.default_rng(5)
+    alarms = 0
+    for _ in range(100):
+        p = rng.dirichlet([1, 0.5, 0.05], size=400)
+        found = check_calibration(p, draw(p, rng), rng=rng, n_bootstrap=200, tolerance=0)
+        alarms += not found.ok
+    assert alarms <= 9  # 5 %: 10 or more in 100 have a chance of 3 %
+
+
 def test_check_finds_over_confidence_and_says_so():
     rng = np.random.default_rng(15)
     p = rng.dirichlet([1, 1, 1], size=400)

@@ -8,7 +8,8 @@ import pytest
 from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from calibration_cases import draw, ece, sharpen
 from labelwise.calibration import calibration_errors, reliability_curves
-from labelwise.calibration.errors import top_label_error
+from labelwise.calibration.errors import BinnedErrors, top_label_error
+from labelwise.calibration.reliability import Binned
 
 
 @pytest.fixture
@@ -60,6 +61,50 @@ def test_intervals_of_the_error_cover(power):
     assert held / 60 >= 0.9
 
 
+@pytest.fixture
+def many_cases(monkeypatch):
+    """What is done with very many cases, with few."""
+    monkeypatch.setattr("labelwise.calibration.errors.MAX_UNITS", 150)
+    monkeypatch.setattr("labelwise.calibration.errors.MIN_UNITS", 10)
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_intervals_from_random_groups_of_many_cases_cover(power, many_cases):
+    test_intervals_of_the_error_cover(power)
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_random_groups_vary_like_instances(multilabel, monkeypatch):
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([1.0, 0.6, 0.4, 0.1], size=15_000)
+    y = rng.random(p.shape) < p if multilabel else draw(p, rng)
+    noise = []
+    for most in (1 << 13, 1 << 20):
+        monkeypatch.setattr("labelwise.calibration.errors.MAX_UNITS", most)
+        errors = BinnedErrors(p, y, (1, 3, 10), True, None, 400, 0.95, 0)
+        spread = errors.replicates.std(axis=0)
+        noise.append([errors.noise.mean(axis=0), errors.null.mean(axis=0), spread])
+    # each of 400 replicates, known to 4 %, and the means over the classes
+    np.testing.assert_allclose(noise[0], noise[1], rtol=0.25)
+    means = [np.mean(of_columns, axis=-1) for of_columns in noise]
+    np.testing.assert_allclose(*means, rtol=0.12)
+
+
+def test_sums_of_groups_add_up_to_those_of_all(data):
+    p, y = data
+    outcomes = (y[:, None] == np.arange(3)).astype(float)
+    binned = Binned(p, outcomes, (1, 3, 10), adaptive=True)
+    order = np.random.default_rng(0).permutation(500)
+    sums = binned.sums_of_groups(order, np.arange(0, 501, 50), lambda rows: outcomes[rows])
+    assert sums.shape == (10, binned.n_places)
+    np.testing.assert_allclose(sums.sum(axis=0) / 500, binned.gaps.ravel(), atol=1e-12)
+    first = order[:50]
+    alone = Binned(p, outcomes, (1, 3, 10), adaptive=True)
+    places = alone.places(first).ravel()
+    expected = np.bincount(places, (outcomes - p)[first].ravel(), minlength=binned.n_places)
+    np.testing.assert_allclose(sums[0], expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("measure", [calibration_errors, reliability_curves])
 def test_errors_hold_the_mean_and_no_copy_of_the_members(measure, monkeypatch) -> None:
     q, y = labeled_ensemble()
@@ -70,6 +115,11 @@ def test_errors_are_bit_identical_for_blocks_of_any_size(monkeypatch) -> None:
     q, y = labeled_ensemble(600, 6, "float64")
     check_same_bits(lambda: calibration_errors(q, y, n_bootstrap=10, rng=0), monkeypatch)
     check_same_bits(lambda: reliability_curves(q, y), monkeypatch)
+
+
+def test_random_groups_are_bit_identical_for_blocks_of_any_size(monkeypatch, many_cases) -> None:
+    q, y = labeled_ensemble(600, 6, "float64")
+    check_same_bits(lambda: calibration_errors(q, y, n_bootstrap=10, rng=0), monkeypatch)
 
 
 def test_the_error_of_the_top_label_from_its_probabilities_alone() -> None:

@@ -5,6 +5,9 @@ frequencies are noisy. Bootstrap percentiles double that bias and never cover th
 calibrated model. The lower bound here uses the triangle inequality: the observed error is at most
 the true error plus the summed noise of the bins. The quantile of that noise is estimated by a
 (cluster) bootstrap and by outcomes simulated from the forecasts; the larger one is used.
+
+Of many independent instances random groups are resampled: their sums vary as much, and a replicate
+takes no longer for a million instances than for `MAX_UNITS`.
 """
 
 from __future__ import annotations
@@ -22,6 +25,10 @@ from .._tables import Tabular
 from .._validation.arguments import as_rng, check_positive
 from ..evaluation._forecasts import forecasts
 from .reliability import Binned, with_top_label
+
+MAX_UNITS = 1 << 13  # the standard deviation of the noise is then known to one percent
+MIN_UNITS = 1 << 10
+MAX_SUMS = 1 << 22  # sums of random groups that are held: 32 MB, and no more than forecasts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,14 +85,53 @@ class BinnedErrors:
         resampling = Resampling(self.n, self.groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
-            wider = widening_of_few_groups(resampling.n_groups, confidence)
-            replicates, noise = [], []
-            for drawn in binned.bootstrap_gaps(resampling):
-                replicates.append(binned.errors(drawn))
-                noise.append(wider * binned.errors(drawn - gaps))
-            self.replicates, self.noise = np.concatenate(replicates), np.concatenate(noise)
-            simulated = self._simulated_gaps(binned, resampling.n_bootstrap, rng)
-            self.null = np.stack([binned.errors(x) for x in simulated])
+            n_units = min(MAX_UNITS, MAX_SUMS // binned.n_places, self.n // binned.n_cells)
+            if self.groups is None and self.n > MAX_UNITS and n_units >= MIN_UNITS:
+                self._resample_random_groups(binned, n_units, resampling)
+            else:
+                self._resample(binned, resampling)
+
+    def _resample(self, binned: Binned, resampling: Resampling) -> None:
+        """Replicates of the errors, their noise, and that of forecasts that are right."""
+        wider = widening_of_few_groups(resampling.n_groups, resampling.confidence)
+        replicates, noise = [], []
+        for drawn in binned.bootstrap_gaps(resampling):
+            replicates.append(binned.errors(drawn))
+            noise.append(wider * binned.errors(drawn - binned.gaps))
+        self.replicates, self.noise = np.concatenate(replicates), np.concatenate(noise)
+        simulated = self._simulated_gaps(binned, resampling.n_bootstrap, resampling.rng)
+        self.null = np.stack([binned.errors(gaps) for gaps in simulated])
+
+    def _resample_random_groups(self, binned: Binned, n_units: int, resampling: Resampling) -> None:
+        """The same from sums over random groups of instances: those of the data, and those of
+        outcomes that are simulated once.
+        """
+        rng = resampling.rng
+        of_groups = Resampling(n_units, None, resampling.n_bootstrap, resampling.confidence, rng)
+        wider = widening_of_few_groups(n_units, resampling.confidence)
+        order = rng.permutation(self.n)
+        ends = np.arange(n_units + 1) * self.n // n_units
+
+        def noise_of(sums: np.ndarray) -> np.ndarray:
+            mean = (sums.sum(axis=0) / self.n).reshape(binned.columns, binned.n_cells)
+            return np.asarray(wider * binned.errors(gaps - mean))
+
+        sums = binned.sums_of_groups(order, ends, lambda rows: binned.outcomes[rows])
+        gaps = binned.resampled_gaps(sums, np.diff(ends), of_groups)
+        self.replicates, self.noise = binned.errors(gaps), noise_of(sums)
+        sums = binned.sums_of_groups(order, ends, lambda rows: self._simulated(rows, rng))
+        gaps = binned.resampled_gaps(sums, np.diff(ends), of_groups)
+        self.null = noise_of(sums)
+
+    def _simulated(self, rows: Any, rng: np.random.Generator) -> np.ndarray:
+        """Outcomes of some instances simulated from their forecasts, with that of the top label."""
+        p = self.p[rows]
+        if not self.exclusive:
+            return rng.random(p.shape) < p
+        cumulative = np.cumsum(p, axis=1)
+        drawn = _count_not_above(cumulative[:, :-1], rng.random(len(p)) * cumulative[:, -1])
+        happens = drawn[:, None] == np.arange(p.shape[1])
+        return np.column_stack([drawn == p.argmax(axis=1), happens])
 
     def _simulated_gaps(
         self, binned: Binned, n: int, rng: np.random.Generator

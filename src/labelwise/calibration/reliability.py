@@ -7,7 +7,7 @@ are linear in the instances, so a (cluster) bootstrap is one sparse matrix produ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,6 +69,7 @@ class Binned:
         self.forecast, self.outcomes = forecast, outcomes
         self.n, self.columns = forecast.shape
         self.n_cells = sum(binnings) - len(binnings) + 1
+        self.n_places = self.columns * self.n_cells
         self.cell = np.empty(forecast.shape, np.min_scalar_type(self.n_cells))
         """(N, columns): the cell of each forecast, from 0 in each column."""
         same = [_inner_edges(forecast[:, 0], binnings, adaptive)] * self.columns
@@ -124,17 +125,44 @@ class Binned:
         """`gaps` in some replicates after others, (replicates, columns, cells)."""
         from scipy.sparse import csr_array, eye_array, vstack
 
-        n_places = self.columns * self.n_cells
-        carried = eye_array(n_places, format="csr")  # blocks of any size give the same bits
-        for counts in resampling.counts(max(self.n, n_places)):
-            sums = np.zeros((n_places, len(counts)))
+        carried = eye_array(self.n_places, format="csr")  # blocks of any size give the same bits
+        for counts in resampling.counts(max(self.n, self.n_places)):
+            sums = np.zeros((self.n_places, len(counts)))
             for rows in row_blocks(self.n, self.columns):
                 differences = self.outcomes[rows] - self.forecast[rows]
                 ends = np.arange(len(differences) + 1) * self.columns
                 parts = differences.ravel(), self.places(rows).ravel(), ends
-                of_rows = csr_array(parts, shape=(len(differences), n_places))
+                of_rows = csr_array(parts, shape=(len(differences), self.n_places))
                 sums = vstack([carried, of_rows], "csr").T @ np.vstack([sums, counts[:, rows].T])
             yield (sums.T / counts.sum(axis=1)[:, None]).reshape(-1, self.columns, self.n_cells)
+
+    def sums_of_groups(
+        self, order: np.ndarray, ends: np.ndarray, outcomes: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """Sums of outcomes minus forecasts over groups of instances, (groups, columns · cells).
+
+        A group is what stands in ``order`` between two of the ``ends``; ``outcomes`` gives those of
+        some instances.
+        """
+        sums = np.empty((len(ends) - 1, self.n_places))
+        for groups in row_blocks(len(sums), self.columns * (self.n // len(sums) + 1)):
+            sizes = np.diff(ends[groups.start : groups.stop + 1])
+            rows = order[ends[groups.start] : ends[groups.stop]]
+            first = np.repeat(self.n_places * np.arange(len(sizes)), sizes)
+            differences = outcomes(rows) - self.forecast[rows]
+            places = self.places(rows) + first[:, None]
+            of_block = np.bincount(places.ravel(), differences.ravel(), minlength=sums[groups].size)
+            sums[groups] = of_block.reshape(len(sizes), self.n_places)
+        return sums
+
+    def resampled_gaps(
+        self, sums: np.ndarray, sizes: np.ndarray, resampling: Resampling
+    ) -> np.ndarray:
+        """`gaps` of all replicates, (replicates, columns, cells), from sums of groups."""
+        drawn = np.concatenate(
+            [counts @ sums / (counts @ sizes)[:, None] for counts in resampling.group_counts()]
+        )
+        return drawn.reshape(-1, self.columns, self.n_cells)
 
 
 def _inner_edges(p: np.ndarray, binnings: Sequence[int], adaptive: bool) -> list[np.ndarray]:
