@@ -127,7 +127,7 @@ class BinnedErrors:
         """Outcomes of some instances simulated from their forecasts, with that of the top label."""
         p = self.p[rows]
         if not self.exclusive:
-            return rng.random(p.shape) < p
+            return np.asarray(rng.random(p.shape) < p)
         cumulative = np.cumsum(p, axis=1)
         drawn = _count_not_above(cumulative[:, :-1], rng.random(len(p)) * cumulative[:, -1])
         happens = drawn[:, None] == np.arange(p.shape[1])
