@@ -1,11 +1,12 @@
-"""Class-wise acquisition against random, entropy and BALD on imbalanced medical tables: learning
-curves per class.
+"""Does acquisition by label-wise epistemic uncertainty beat the alternatives? Two families of
+models, nine strategies, and every data set that `acquisition_claims` admits.
 
-    python lab/studies/acquisition.py --data-dir DIR        (or LABELWISE_DATA=DIR)
+    python lab/studies/acquisition.py --data-dir DIR --work-dir WORK     an hour of one core
+    python lab/studies/acquisition.py --page                             only the page
 
-Writes acquisition.json (all curves) and acquisition.md (the tables) beside this file. Random
-forests of 50 trees are the ensembles, one tree one member. Every strategy starts from the same
-cases of a split and buys the same number of labels.
+DIR holds the data sets (default: LABELWISE_DATA). WORK takes a line for each finished unit (data
+set, family, split); a run that was interrupted is resumed. While the file that LABELWISE_PAUSE
+names exists, no unit is begun. Writes acquisition.json and acquisition.md.
 """
 
 from __future__ import annotations
@@ -13,213 +14,237 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import sklearn.datasets
+from acquisition_claims import (
+    ARMS,
+    BALANCED,
+    HYPOTHESIS,
+    INITIAL,
+    MAX_POOL,
+    MAX_TEST,
+    MIN_CLASS,
+    ROUNDS,
+    SPLITS,
+    TAIL,
+    TEST_SIZE,
+    budget_of,
+    eligible,
+)
+from acquisition_page import page
 from sklearn.ensemble import RandomForestClassifier
-from tables import clear, first_screen, in_short, plain, signed
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from units import finished, keep, wait_while_paused
 
+from labelwise.models import LabelwiseClassifier
 from labelwise_lab import datasets
-from labelwise_lab.pages import table
+from labelwise_lab.files import write_file
 from labelwise_lab.simulation import simulate
 
 HERE = Path(__file__).resolve().parent
-ARMS = {
-    "label-wise": {"strategy": "label_wise"},
-    "label-wise, classes in turn": {"strategy": "label_wise", "batch": "balanced"},
-    "random": {"strategy": "random"},
-    "entropy": {"strategy": "entropy"},
-    "BALD": {"strategy": "bald"},
+TABLES = {
+    "breast_cancer": sklearn.datasets.load_breast_cancer,
+    "iris": sklearn.datasets.load_iris,
+    "wine": sklearn.datasets.load_wine,
 }
-# name -> initial labels, labels per round, rounds
-SETS = {"cardiotocography": (60, 20, 15), "hypothyroid": (60, 10, 15)}
-TEST = 0.3
-OTHERS = ("random", "entropy", "BALD")
-OWN = ("label-wise", "label-wise, classes in turn")
+FAMILIES = {
+    "forest": lambda: RandomForestClassifier(50, n_jobs=1),
+    "logistic": lambda: LabelwiseClassifier(LogisticRegression(max_iter=200), n_members=10),
+}
+PIXELS = 7  # images are averaged to so many by so many
+PILOT_SPLITS = 3  # for the rule, with seeds of their own
 
 
-def load(name: str, data_dir: str | None) -> datasets.Dataset:
-    data = datasets.load(name, data_dir=data_dir)
-    if name == "hypothyroid":  # two cases of secondary hypothyroidism cannot be learned, nor split
-        keep = [datasets.Examples(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
-        data = datasets.Dataset(
-            name, keep[0], keep[1], data.class_names[:3], None, data.features, False
+def candidates(data_dir: Path | None) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Name, features and labels of all data sets whose files are there."""
+    for name in datasets.names():
+        try:
+            data = datasets.load(name, data_dir=data_dir)
+        except FileNotFoundError:
+            continue
+        parts = [part for part in (data.train, data.val, data.test) if part is not None]
+        x = np.concatenate([part.x for part in parts])
+        y = np.concatenate([part.y for part in parts])
+        yield name, x, y
+    for name, load in TABLES.items():
+        yield name, *load(return_X_y=True)
+
+
+def pooled(images: np.ndarray) -> np.ndarray:
+    """The mean of each of 7 × 7 parts of an image, for each channel; smaller images as they are."""
+    side = images.shape[1]
+    if side <= 8:
+        return images.reshape(len(images), -1).astype(float)
+    edges = np.linspace(0, side, PIXELS + 1).astype(int)[:-1]
+    sums = np.add.reduceat(np.add.reduceat(images.astype(float), edges, axis=1), edges, axis=2)
+    return sums.reshape(len(images), -1) / 255
+
+
+def without_rare_classes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    counts = np.bincount(y)
+    common = np.flatnonzero(counts >= MIN_CLASS)
+    rows = np.isin(y, common)
+    return x[rows], np.searchsorted(common, y[rows])
+
+
+def stratified(y: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """At most ``size`` positions that keep the share of each class, in random order."""
+    order = np.lexsort((rng.random(len(y)), y))
+    if len(order) > size:
+        order = order[np.floor((np.arange(size) + rng.random()) * len(order) / size).astype(int)]
+    return rng.permutation(order)
+
+
+def thinned(y: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of a long tail: the largest class has ten times the cases of the smallest, the
+    classes in random order.
+    """
+    counts = np.bincount(y)
+    k = len(counts)
+    shares = TAIL ** -(rng.permutation(k) / (k - 1))
+    scale = min((counts / shares).min(), size / shares.sum())
+    kept = []
+    for label, share in enumerate(shares):
+        own = rng.permutation(np.flatnonzero(y == label))
+        kept.append(own[: max(int(scale * share), 1)])
+    return rng.permutation(np.concatenate(kept))
+
+
+def divide(x: np.ndarray, y: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Pool and test set of one split, standardized by the pool; missing values are its means."""
+    rng = np.random.default_rng(seed)
+    test = stratified(y, min(MAX_TEST, int(TEST_SIZE * len(y))), rng)
+    rest = np.setdiff1d(np.arange(len(y)), test)
+    counts = np.bincount(y)
+    choose = thinned if counts.max() < BALANCED * counts.min() else stratified
+    pool = rest[choose(y[rest], MAX_POOL, rng)]
+    mean, sd = np.nanmean(x[pool], axis=0), np.nanstd(x[pool], axis=0)
+    mean = np.nan_to_num(mean)
+    sd = np.where(np.nan_to_num(sd) > 0, sd, 1)
+    scaled = [
+        np.nan_to_num((np.where(np.isnan(z), mean, z) - mean) / sd) for z in (x[pool], x[test])
+    ]
+    return {"X": scaled[0], "y": y[pool], "X_test": scaled[1], "y_test": y[test]}
+
+
+def describe(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """What decides whether a data set counts: its size, and a forest on random labels."""
+    record: dict[str, Any] = {"unit": f"rule {name}", "name": name, "cases": len(y)}
+    record |= {"classes": np.bincount(y).tolist(), "balanced accuracy": None, "counts": False}
+    if len(y) < 2 * INITIAL or len(record["classes"]) < 2:
+        return record
+    found = []
+    for seed in range(1000, 1000 + PILOT_SPLITS):
+        data = divide(x, y, seed)
+        labeled = INITIAL + ROUNDS * max(budget_of(len(data["y"])), 0)
+        forest = RandomForestClassifier(50, n_jobs=1, random_state=seed)
+        forest.fit(data["X"][:labeled], data["y"][:labeled])
+        found.append(balanced_accuracy_score(data["y_test"], forest.predict(data["X_test"])))
+    accuracy = float(np.mean(found))
+    record |= {"balanced accuracy": accuracy, "pool": len(data["y"]), "labels": labeled}
+    counts = eligible(len(y), len(record["classes"]), accuracy)
+    return record | {"counts": counts and name not in HYPOTHESIS}
+
+
+def run(name: str, x: np.ndarray, y: np.ndarray, family: str, split: int) -> dict[str, Any]:
+    """The learning curves of all arms, for one unit."""
+    start = time.process_time()
+    data = divide(x, y, split)
+    accuracy, labeled = {}, {}
+    for arm, strategy in ARMS.items():
+        curve = simulate(
+            FAMILIES[family](),
+            **data,
+            initial=INITIAL,
+            budget=budget_of(len(data["y"])),
+            rounds=ROUNDS,
+            strategy=strategy,
+            rng=split,
         )
-    return data
-
-
-def run(name: str, data_dir: str | None, splits: int) -> dict:
-    initial, budget, rounds = SETS[name]
-    whole = load(name, data_dir)
-    curves = {arm: {"recall": [], "labeled": []} for arm in ARMS}
-    for split in range(splits):
-        data = datasets.standardize(whole.resplit(test_size=TEST, rng=split))
-        for arm, options in ARMS.items():
-            curve = simulate(
-                RandomForestClassifier(50, n_jobs=1),
-                data.train.x,
-                data.train.y,
-                X_test=data.test.x,
-                y_test=data.test.y,
-                initial=initial,
-                budget=budget,
-                rounds=rounds,
-                rng=split,
-                **options,
-            )
-            curves[arm]["recall"].append(curve.recall.round(4).tolist())
-            curves[arm]["labeled"].append(curve.labeled_by_class[-1].tolist())
-        print(f"{name}: split {split + 1} of {splits}", flush=True)
-    y = np.concatenate([whole.train.y, whole.test.y])
+        accuracy[arm] = curve.balanced_accuracy.round(4).tolist()
+        labeled[arm] = curve.labeled_by_class[-1].tolist()
     return {
-        "classes": list(whole.class_names),
-        "cases": np.bincount(y).tolist(),
-        "n_labeled": [initial + budget * r for r in range(rounds + 1)],
-        "curves": curves,
+        "unit": f"{name}, {family}, {split}",
+        "name": name,
+        "family": family,
+        "split": split,
+        "labeled": curve.n_labeled.tolist(),
+        "balanced accuracy": accuracy,
+        "labels by class": labeled,
+        "seconds": round(time.process_time() - start, 1),
     }
 
 
-def summary(results: dict) -> str:
-    lines = ["# Acquisition by class: results", ""]
-    lines += [
-        (
-            f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min "
-            "of one core."
-        ),
-        "",
+def run_all(data_dir: Path | None, work: Path, splits: int) -> None:
+    """Units that are not finished: the rule first, then split by split."""
+    path = work / "acquisition.jsonl"
+    done = finished(path)
+    loaded = {}
+    for name, raw, labels in candidates(data_dir):
+        x = pooled(raw) if raw.ndim > 2 else raw.astype(float)
+        x, y = without_rare_classes(x, labels)
+        if f"rule {name}" not in done:
+            wait_while_paused()
+            done[f"rule {name}"] = keep(path, describe(name, x, y))
+        if done[f"rule {name}"]["counts"] or name in HYPOTHESIS:
+            loaded[name] = x, y
+    for split in range(splits):
+        # Those that are only shown come last.
+        for name in sorted(loaded, key=lambda name: name in HYPOTHESIS):
+            for family in FAMILIES:
+                if f"{name}, {family}, {split}" not in done:
+                    wait_while_paused()
+                    record = keep(path, run(name, *loaded[name], family, split))
+                    print(record["unit"], record["seconds"], flush=True)
+
+
+def collect(work: Path) -> dict[str, Any]:
+    """What is stored: the rule's records, and the curves of all complete splits."""
+    records = list(finished(work / "acquisition.jsonl").values())
+    rule = [record for record in records if record["unit"].startswith("rule ")]
+    units = [record for record in records if "split" in record]
+    wanted = [record["name"] for record in rule if record["counts"]]
+    complete = [
+        split
+        for split in range(SPLITS)
+        if all(
+            any((u["name"], u["family"], u["split"]) == (name, family, split) for u in units)
+            for name in wanted
+            for family in FAMILIES
+        )
     ]
-    lines += [
-        "Area: mean over the learning curve. ± is half of a 95 % interval over the splits, which "
-        "allows for their overlap (Nadeau and Bengio 2003); differences are paired, and their "
-        "intervals hold "
-        "for all differences of a data set and kind (overall, by class) together.",
-        "",
-    ]
-    short: list[list[str]] = []
-    place = len(lines)
-    for name, result in results["sets"].items():
-        recall = {
-            arm: np.array(c["recall"]) for arm, c in result["curves"].items()
-        }  # (splits, rounds + 1, classes)
-        balanced = {arm: r.mean(axis=2) for arm, r in recall.items()}
-        weights = np.array(result["cases"]) / sum(result["cases"])
-        accuracy = {arm: r @ weights for arm, r in recall.items()}
-        first, last = result["n_labeled"][0], result["n_labeled"][-1]
-        measures = [
-            "balanced accuracy, area",
-            f"balanced accuracy at {last}",
-            f"accuracy at {last}",
-        ]
-        values = {
-            arm: (balanced[arm].mean(axis=1), balanced[arm][:, -1], accuracy[arm][:, -1])
-            for arm in ARMS
-        }
-        lines += [f"## {name}: {first} to {last} labels", ""]
-        lines += [
-            table(
-                ["strategy", *measures],
-                [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS],
-            )
-        ]
-        apart = {
-            (own, arm): [a - b for a, b in zip(values[own], values[arm], strict=True)]
-            for own in OWN
-            for arm in OTHERS
-        }
-        family = [x for differences in apart.values() for x in differences]
-        for own in OWN:
-            rows = [
-                [arm, *(signed(x, TEST, len(family)) for x in apart[own, arm])] for arm in OTHERS
-            ]
-            lines += [f"{own} minus …", "", table(["", *measures], rows)]
-        lines += [clear(family, TEST), ""]
-        short.append(in_short(name, "overall", family, TEST))
-        rows = []
-        for k, label in enumerate(result["classes"]):
-            bought = [
-                f"{np.mean([x[k] for x in result['curves'][arm]['labeled']]):.0f}" for arm in ARMS
-            ]
-            rows.append([label, str(result["cases"][k]), *bought])
-        lines += [
-            f"Labels bought by class (mean, of {last}):",
-            "",
-            table(["class", "cases", *ARMS], rows),
-        ]
-        rows = [
-            [label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)]
-            for k, label in enumerate(result["classes"])
-        ]
-        lines += [
-            "Recall of each class, area under its learning curve:",
-            "",
-            table(["class", *ARMS], rows),
-        ]
-        by_class = {
-            (own, arm): (recall[own] - recall[arm]).mean(axis=1).T for own in OWN for arm in OTHERS
-        }  # (classes, splits)
-        family = [x for differences in by_class.values() for x in differences]
-        for own in OWN:
-            rows = [
-                [label, *(signed(by_class[own, arm][k], TEST, len(family)) for arm in OTHERS)]
-                for k, label in enumerate(result["classes"])
-            ]
-            lines += [
-                f"{own} minus …, recall of each class, area:",
-                "",
-                table(["class", *OTHERS], rows),
-            ]
-        lines += [clear(family, TEST), ""]
-        short.append(in_short(name, "recall by class", family, TEST))
-        steps = range(0, len(result["n_labeled"]), 3)
-        rows = [
-            [label, arm, *(plain(recall[arm][:, r, k], TEST, 2) for r in steps)]
-            for k, label in enumerate(result["classes"])
-            for arm in ARMS
-        ]
-        counts = [str(result["n_labeled"][r]) for r in steps]
-        lines += [
-            "Learning curves, recall after so many labels:",
-            "",
-            table(["class", "strategy", *counts], rows),
-        ]
-    lines[place:place] = first_screen(
-        (
-            "how often acquisition by label-wise EU is clearly better (above 0) or worse than the "
-            "other strategies"
-        ),
-        short,
-    )
-    return "\n".join(lines)
+    kept = [unit for unit in units if unit["split"] in complete]
+    return {
+        "splits": len(complete),
+        "minutes": round(sum(unit["seconds"] for unit in kept) / 60, 1),
+        "rule": [{k: v for k, v in record.items() if k != "unit"} for record in rule],
+        "units": [{k: v for k, v in unit.items() if k != "unit"} for unit in kept],
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data-dir", help="folder that holds medical/ (default: LABELWISE_DATA)")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument(
-        "--page", action="store_true", help="only write the page, from the stored curves"
-    )
-    parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
+    parser.add_argument("--data-dir", type=Path, help="folder of the data sets")
+    parser.add_argument("--work-dir", type=Path, help="folder for finished units")
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--collect", action="store_true", help="only store what is finished")
+    parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args()
-    if options.page:
-        (options.output / "acquisition.md").write_text(
-            summary(json.loads((options.output / "acquisition.json").read_text()))
-        )
-        return
-    start = time.process_time()
-    sets = {name: run(name, options.data_dir, options.splits) for name in SETS}
-    results = {
-        "command": "python lab/studies/acquisition.py",
-        "splits": options.splits,
-        "minutes": round((time.process_time() - start) / 60, 1),
-        "sets": sets,
-    }
-    (options.output / "acquisition.json").write_text(
-        json.dumps(results, separators=(",", ":")) + "\n"
-    )
-    (options.output / "acquisition.md").write_text(summary(results))
+    path = HERE / "acquisition.json"
+    if not options.page:
+        if not options.collect:
+            run_all(options.data_dir, options.work_dir, options.splits)
+        earlier = json.loads(path.read_text())["earlier"]
+        results = {"earlier": earlier} | collect(options.work_dir)
+        write_file(path, json.dumps(results, separators=(",", ":")) + "\n")
+    write_file(HERE / "acquisition.md", page(json.loads(path.read_text())))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from labelwise_lab.statistics import holm
+
 STRUCTURES = ("anterior", "posterior")
 MARGIN = 0.003
 LEVEL = 0.025
@@ -113,15 +115,6 @@ def difference(values: np.ndarray) -> dict[str, float]:
     """The first value, with the 95 % interval of the others."""
     low, high = np.quantile(values[1:], [0.025, 0.975])
     return {"value": float(values[0]), "low": float(low), "high": float(high)}
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, in the order given."""
-    order = np.argsort(p_values, kind="stable")
-    steps = np.array(p_values)[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
-    return adjusted.tolist()
 
 
 def examine_claims(rows: Sequence[dict[str, Any]], replicates: int = REPLICATES) -> list[Any]:

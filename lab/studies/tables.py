@@ -22,26 +22,9 @@ def interval(values: np.ndarray, test_share: float, family: int = 1) -> tuple[fl
     return float(values.mean()), float(t.ppf(1 - 0.025 / family, n - 1) * spread)
 
 
-def plain(values: np.ndarray, test_share: float, digits: int = 3) -> str:
-    mean, half = interval(values, test_share)
-    return f"{mean:.{digits}f} ± {half:.{digits}f}"
-
-
 def signed(values: np.ndarray, test_share: float, family: int) -> str:
     mean, half = interval(values, test_share, family)
     return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"
-
-
-def clear(differences: Sequence[np.ndarray], test_share: float) -> str:
-    """How many of a family of differences exclude 0, together and one by one."""
-    counts = []
-    for family in (len(differences), 1):
-        intervals = [interval(values, test_share, family) for values in differences]
-        counts.append(sum(abs(mean) > half for mean, half in intervals))
-    return (
-        f"Of these {len(differences)} differences {counts[0]} exclude 0 in intervals for all of "
-        f"them together (one by one {counts[1]}, of which some are chance)."
-    )
 
 
 def in_short(

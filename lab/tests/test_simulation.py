@@ -54,6 +54,17 @@ def test_strategies_start_from_the_same_cases_and_the_same_fit():
         assert not np.array_equal(curve.order, curves[0].order)
 
 
+def test_a_function_can_be_the_strategy():
+    def last(q, budget, rng):
+        assert rng.random() < 1
+        return np.arange(len(q.mean()))[-budget:]
+
+    curve = run(GaussianNB(), strategy=last, initial=np.arange(20), rounds=2)
+    assert sorted(curve.order[20:30].tolist()) == list(range(290, 300))
+    assert sorted(curve.order[30:].tolist()) == list(range(280, 290))
+    assert curve.strategy == "last"
+
+
 @pytest.mark.parametrize(
     "estimator", [GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from .validation import as_rng
 __all__ = ["LearningCurve", "simulate"]
 
 STRATEGIES = ("label_wise", "entropy", "bald", "random")
+Strategy = Callable[[Ensemble, int, np.random.Generator], Any]
+"""Takes the predictions for the pool, the budget and a generator; returns positions in the pool."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ def simulate(
     rounds: int,
     initial: Any = 50,
     costs: Costs | None = None,
-    strategy: str = "label_wise",
+    strategy: str | Strategy = "label_wise",
     batch: str = "top",
     loss: Any = "log",
     n_members: int = 10,
@@ -80,8 +83,9 @@ def simulate(
     initial : int or array of positions
         Initially labeled cases: a number to draw at random, or positions. They must cover at least
         two classes.
-    strategy : {"label_wise", "entropy", "bald", "random"}
-        `acquire`, or one of the usual baselines, which ignore classes and costs.
+    strategy : {"label_wise", "entropy", "bald", "random"} or function
+        `acquire`, one of the usual baselines, which ignore classes and costs, or a function of the
+        pool's predictions, the budget and a generator that returns positions.
     costs, batch, loss
         As for `acquire`.
     rng : int, Generator or None
@@ -97,8 +101,8 @@ def simulate(
     (array([10, 15, 20, 25]), (4, 3))
     """  # noqa: E501
     X, X_test, y, y_test = np.asarray(X), np.asarray(X_test), np.asarray(y), np.asarray(y_test)
-    if strategy not in STRATEGIES:
-        raise ValueError(f"`strategy` must be one of {STRATEGIES}; got {strategy!r}")
+    if not callable(strategy) and strategy not in STRATEGIES:
+        raise ValueError(f"`strategy` must be a function or one of {STRATEGIES}; got {strategy!r}")
     classes = np.unique(np.concatenate([y, y_test]))
     names = tuple(map(str, classes.tolist()))
     rng = as_rng(rng)
@@ -131,7 +135,9 @@ def simulate(
             break
         pool = np.setdiff1d(np.arange(len(y)), labeled)
         q = _predict(model, X[pool], classes, names)
-        if strategy == "label_wise":
+        if callable(strategy):
+            chosen = np.asarray(strategy(q, budget, as_rng(draw_seed)))
+        elif strategy == "label_wise":
             chosen = acquire(q, costs, budget=budget, batch=batch, loss=loss).indices
         else:
             score = _baseline_scores(q, strategy, draw_seed)
@@ -145,7 +151,7 @@ def simulate(
         np.asarray(paid) if paid else None,
         labeled,
         names,
-        strategy,
+        strategy if isinstance(strategy, str) else strategy.__name__,
     )
 
 

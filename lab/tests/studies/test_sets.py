@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 STUDIES = Path(__file__).parents[2] / "studies"
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A study as a module; `tables` is also the name of others' modules."""
-    monkeypatch.syspath_prepend(STUDIES)
-    monkeypatch.delitem(sys.modules, "tables", raising=False)
-
-    def run(name: str) -> Any:
-        spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return run
 
 
 @pytest.mark.parametrize(("module", "name"), [("sets_page", "sets"), ("sets_peers", "sets_peers")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -86,15 +85,6 @@ def test_simulations_run(name):
     stored = json.loads((STUDIES / "coverage.json").read_text())["studies"][name][0]
     assert (stored["method"], stored["nominal"], stored["runs"]) == (method, level, runs)
     assert one(np.random.default_rng(0)) in (True, False)
-
-
-def test_the_acquisition_page_shows_the_stored_curves(optional, monkeypatch):
-    optional("sklearn")
-    monkeypatch.syspath_prepend(STUDIES)
-    monkeypatch.delitem(sys.modules, "tables", raising=False)
-    acquisition = load("acquisition")
-    results = json.loads((STUDIES / "acquisition.json").read_text())
-    assert acquisition.summary(results) == (STUDIES / "acquisition.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["health", "factors"])

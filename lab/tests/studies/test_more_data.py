@@ -1,0 +1,105 @@
+"""The study of epistemic uncertainty and more data: its draws, its statistics, and its page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+STUDIES = Path(__file__).parents[2] / "studies"
+
+
+@pytest.fixture
+def claims(load: Any) -> Any:
+    return load("more_data_claims")
+
+
+def test_draws_of_fashion_mnist_share_no_image(load: Any) -> None:
+    study = load("more_data")
+    y = np.random.default_rng(0).integers(0, 10, 70_000)
+    seen: set[int] = set()
+    for number in range(study.DRAWS):
+        training, test = study.draw("fashion-mnist", y, number)
+        assert (len(training), len(test)) == (2400, 3000)
+        assert set(np.bincount(y[training[:75]], minlength=10)) == {7, 8}
+        drawn = {*training.tolist(), *test.tolist()}
+        assert len(drawn) == 5400
+        assert not seen & drawn
+        seen |= drawn
+
+
+def test_noise_stays_within_its_classes(claims: Any) -> None:
+    y = np.tile(np.arange(10), 2000)
+    noisy = claims.noisy(y, np.random.default_rng(0))
+    assert np.array_equal(noisy[y >= 5], y[y >= 5])
+    changed = noisy[y < 5] != y[y < 5]
+    assert np.mean(changed) == pytest.approx(claims.NOISE, abs=0.02)
+    assert noisy[y < 5].max() == 4
+
+
+def test_rank_correlation_is_scipys(claims: Any) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        a, b = rng.integers(0, 6, (2, 10))
+        assert claims.spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic)
+    assert claims.spearman(np.zeros(10), np.arange(10)) == 0
+
+
+def units(claims: Any, rng: Any, signal: float = 0.0, draws: int = 12) -> list[dict[str, Any]]:
+    """Stored units whose EU follows the gain as much as ``signal`` says."""
+    found = []
+    for number in range(draws):
+        for data, model, arm in claims.CELLS:
+            after = rng.random((6, 10))
+            scores = {score: rng.random((6, 10)) for score in ("EU", "TU", "error")}
+            scores["EU"] += signal * (after - after[-1])
+            about = {"data": data, "model": model, "arm": arm, "draw": number}
+            found.append(about | {key: x.tolist() for key, x in scores.items()})
+            found[-1]["after"] = after.tolist()
+    return found
+
+
+def test_without_an_effect_little_is_shown(claims: Any) -> None:
+    """The primary contrast, and any of the others, in at most 5 % of studies."""
+    rng = np.random.default_rng(0)
+    primary, others, studies = 0, 0, 200
+    for _ in range(studies):
+        first, *rest = claims.examine_claims(units(claims, rng))
+        primary += first["shown"]
+        others += any(record["shown"] for record in rest)
+    noise = 3 * (0.05 * 0.95 / studies) ** 0.5
+    assert primary / studies <= 0.05 + noise
+    assert others / studies <= 0.05 + noise
+
+
+@pytest.mark.parametrize(
+    ("signal", "words"), [(1, "**Yes**"), (-1, "**No**"), (0, "**Not shown**")]
+)
+def test_the_answer_follows_from_the_numbers(
+    load: Any, claims: Any, signal: float, words: str
+) -> None:
+    stored = {"draws": 12, "minutes": 1, "units": units(claims, np.random.default_rng(1), signal)}
+    page = load("more_data_page").page(stored)
+    assert page.splitlines()[4].startswith(words)
+
+
+def test_a_unit_measures_claims_and_gains(load: Any, monkeypatch: Any) -> None:
+    study = load("more_data")
+    monkeypatch.setattr(study, "SIZES", {"digits": (30, 60)})
+    monkeypatch.setattr(study, "STEPS", 20)
+    x, y = study.load("digits", None)
+    for model in ("forest", "mlp"):
+        unit = study.run("digits", x, y, model, "clean", 0)
+        scores = {key: np.array(unit[key]) for key in ("EU", "TU", "error", "after")}
+        assert all(values.shape == (2, 10) for values in scores.values())
+        assert np.all(scores["EU"] <= scores["TU"])
+        assert scores["after"].sum(axis=1) == pytest.approx(scores["error"].sum(axis=1), rel=0.2)
+
+
+def test_the_page_shows_the_stored_units(load: Any) -> None:
+    results = json.loads((STUDIES / "more_data.json").read_text())
+    assert load("more_data_page").page(results) == (STUDIES / "more_data.md").read_text()
