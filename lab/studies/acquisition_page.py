@@ -158,7 +158,7 @@ def page(results: dict[str, Any]) -> str:
             f"Area: balanced accuracy, mean over the rounds. Each data set is one unit (mean over "
             f"{results['splits']} splits and two families of models); p from exact sign flips, "
             f"two-sided (no effect: symmetric about 0); intervals one by one. "
-            f"“Shown”: p at most {LEVEL}, for all but the primary contrast after Holm's correction.",
+            f"“Shown”: p at most {LEVEL}; all but the primary after Holm's correction.",
             "",
             claims_table(claims),
             "## By data set",

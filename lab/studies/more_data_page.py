@@ -150,7 +150,7 @@ def page(results: dict[str, Any]) -> str:
             f"of FashionMNIST: mean over five training sizes and, unless named, both models. "
             f"{results['draws']} draws without a common image are the units; p from exact sign "
             f"flips, two-sided (no effect: symmetric about 0); intervals one by one. "
-            f"“Shown”: p at most {LEVEL}, for all but the primary contrast after Holm's correction.",
+            f"“Shown”: p at most {LEVEL}; all but the primary after Holm's correction.",
             "",
             claims_table(claims),
             "## Each score by itself",
