@@ -54,7 +54,7 @@ TABLES = {
 }
 FAMILIES = {
     "forest": lambda: RandomForestClassifier(50, n_jobs=1),
-    "logistic": lambda: LabelwiseClassifier(LogisticRegression(max_iter=200), n_members=10),
+    "logistic": lambda: LabelwiseClassifier(LogisticRegression(max_iter=200), n_members=5),
 }
 PIXELS = 7  # images are averaged to so many by so many
 PILOT_SPLITS = 3  # for the rule, with seeds of their own

@@ -18,7 +18,8 @@ the question: they are shown, not counted.
 both families of models: one number for each data set and arm, and the data set is the unit. The
 primary contrast is tested two-sided at 5 % by exact sign flips over data sets; the others by the
 same test with Holm's correction among themselves. Intervals are Student's over data sets, 95 %, one
-by one. Splits are complete or not counted; how many there are is a matter of time, not of results.
+by one. Splits are complete or not counted. How many there are is a matter of time, not of
+results, and final when they are first stored.
 """
 
 from __future__ import annotations

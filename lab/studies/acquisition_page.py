@@ -203,7 +203,7 @@ def page(results: dict[str, Any]) -> str:
             "chance (column “random”; no strategy is looked at).",
             f"- {INITIAL} labels to begin with, then eight rounds. Sets with classes of "
             "about the same size are thinned to a long tail, 10 : 1.",
-            "- Images are averaged to 7 × 7 pixels. Forests of 50 trees; ten logistic regressions "
+            "- Images are averaged to 7 × 7 pixels. Forests of 50 trees; five logistic regressions "
             "on bootstrap samples.",
             f"- {results['minutes']} minutes of one core.",
             "",

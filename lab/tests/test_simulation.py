@@ -96,5 +96,7 @@ def test_mistakes_are_told():
 
 
 def test_an_unknown_strategy_is_refused():
-    with pytest.raises(ValueError, match=r"`strategy` must be one of .*; got 'labelwise'"):
+    with pytest.raises(
+        ValueError, match=r"`strategy` must be a function or one of .*; got 'labelwise'"
+    ):
         run(RandomForestClassifier(10), strategy="labelwise")

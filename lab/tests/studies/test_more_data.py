@@ -63,17 +63,31 @@ def units(claims: Any, rng: Any, signal: float = 0.0, draws: int = 12) -> list[d
     return found
 
 
-def test_without_an_effect_little_is_shown(claims: Any) -> None:
-    """The primary contrast, and any of the others, in at most 5 % of studies."""
+def test_without_an_effect_little_is_shown(claims: Any, monkeypatch: Any) -> None:
+    """The primary contrast, and any of the others, in at most 5 % of studies, also where the
+    contrasts depend on each other.
+    """
     rng = np.random.default_rng(0)
-    primary, others, studies = 0, 0, 200
+    primary, others, studies = 0, 0, 400
     for _ in range(studies):
-        first, *rest = claims.examine_claims(units(claims, rng))
+        common = rng.normal(size=claims.DRAWS)
+        monkeypatch.setattr(
+            claims, "by_draw", lambda *about, c=common: c + rng.normal(size=claims.DRAWS)
+        )
+        first, *rest = claims.examine_claims([])
         primary += first["shown"]
         others += any(record["shown"] for record in rest)
     noise = 3 * (0.05 * 0.95 / studies) ** 0.5
     assert primary / studies <= 0.05 + noise
     assert others / studies <= 0.05 + noise
+
+
+def test_scores_without_a_relation_to_the_gain_favor_no_side(claims: Any) -> None:
+    values = claims.by_draw(
+        units(claims, np.random.default_rng(0), draws=60), claims.PRIMARY, "digits"
+    )
+    assert len(values) == 60
+    assert abs(values.mean()) < 3 * values.std() / 60**0.5
 
 
 @pytest.mark.parametrize(
