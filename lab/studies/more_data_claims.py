@@ -19,8 +19,8 @@ tested.
 **Judged by** Spearman's correlation over the ten classes, averaged over the five sizes below the
 largest, and over both models unless one is named. The primary contrast is tested two-sided at 5 %
 by exact sign flips over draws, the others by the same test with Holm's correction among themselves.
-Intervals are Student's over draws, 95 %, one by one. Draws are complete or not counted. How many there are
-is a matter of time, not of results, and final when they are first stored.
+Intervals are Student's over draws, 95 %, one by one. Draws are complete or not counted.
+How many there are is a matter of time, not of results, and final when they are first stored.
 """
 
 from __future__ import annotations

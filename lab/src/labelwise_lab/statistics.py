@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,8 @@ def sign_flip_p(values: Any) -> float:
     units = np.asarray(values, dtype=float)
     if not 1 <= len(units) <= 16:
         raise ValueError(f"`values` must be 1 to 16 units; got {len(units)}")
-    signs = np.array(list(product((1.0, -1.0), repeat=len(units))))
+    bits = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1
+    signs = 1.0 - 2.0 * bits
     means = np.abs(signs @ units)
     # The observed signs are the first row; sums in another order may differ in the last digit.
     return float(np.mean(means >= means[0] * (1 - 1e-12)))
