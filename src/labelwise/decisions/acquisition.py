@@ -4,8 +4,7 @@ weighted by costs and class prevalence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,45 +24,6 @@ from .costs import Costs
 from .problem import add_rows
 
 BATCHES = ("top", "balanced")
-ROWS = 1024  # cases whose needs are computed at once
-
-
-@dataclass(frozen=True, eq=False)
-class Needs:
-    """What the pool's cases mean to the classes: EU_k / π_k · w_k, computed for the cases that are
-    asked for.
-    """
-
-    epistemic: np.ndarray
-    """EU in the type it was computed in, (N, K)."""
-    prevalence: np.ndarray
-    weight: np.ndarray
-    """The cost of missing each class, (K,); 0 for classes that do not count."""
-
-    def of(self, cases: Any, classes: Any = slice(None)) -> np.ndarray:
-        """The needs of some cases, of all classes or of some."""
-        epistemic = self.epistemic[cases, classes].astype(float)
-        return np.asarray(epistemic / self.prevalence[classes] * self.weight[classes])
-
-    def scores(self) -> np.ndarray:
-        """The sum over the classes of each case, (N,)."""
-        score = np.empty(len(self.epistemic))
-        for start in range(0, len(score), ROWS):
-            rows = slice(start, start + ROWS)
-            score[rows] = self.of(rows).sum(axis=1)
-        return score
-
-    def totals(self) -> np.ndarray:
-        """The sum over the cases of each class, (K,)."""
-        total = np.zeros(len(self.weight))
-        for start in range(0, len(self.epistemic), ROWS):
-            total = add_rows(total, self.of(slice(start, start + ROWS)))
-        return total
-
-    @cached_property
-    def n_classes_needed(self) -> int:
-        """How many classes need any case."""
-        return int(np.count_nonzero(self.epistemic.any(axis=0) & (self.weight > 0)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,15 +38,11 @@ class Acquisition(Shown):
     """The class each case was chosen for; unless ``batch="balanced"``, the one with the largest
     part of its score.
     """
-    needs: Needs = field(repr=False)
+    need: np.ndarray
+    """Contribution of each class to each case's score, (N, K)."""
     class_names: tuple[str, ...]
     instance_ids: Any = None
     """What all cases of the pool are called, where they came with an index."""
-
-    @cached_property
-    def need(self) -> np.ndarray:
-        """Contribution of each class to each case's score, (N, K)."""
-        return self.needs.of(slice(None))
 
     def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
         """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name
@@ -115,12 +71,12 @@ class Acquisition(Shown):
         """Explain the ``j``-th choice in one sentence."""
         i, label = int(self.indices[j]), self.label[j]
         score = f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
-        if self.needs.n_classes_needed <= 1:
-            return f"case {i}, for {label}: score {score}"
-        need = self.needs.of(i)
+        need = self.need[i]
         if not need.any():
             return f"case {i}: score 0, the members agree about it"
         share = need[self.class_names.index(label)] / need.sum()
+        if share == 1:
+            return f"case {i}, for {label}: score {score}"
         return f"case {i}, for {label}: {percent(share, 0)} of its score of {score}"
 
 
@@ -150,7 +106,7 @@ def acquire(
     ----------
     q : distribution or Predictions
         The predictions for the pool, N cases on one axis; those in files are read in blocks.
-        Memory: the epistemic uncertainty, as large as one member's predictions.
+        Memory: the need of each class, (N, K) in double precision.
     costs : Costs, optional
         Costs of missing each class.
     budget : int
@@ -200,21 +156,21 @@ def acquire(
             )
         wanted = class_position(label, class_names, "label")
         weight = np.where(np.arange(len(weight)) == wanted, weight, 0.0)
-    needs = _needs_of_pool(pool, weight, loss)
-    score = needs.scores()
+    need = _need_of_pool(pool, weight, loss)
+    score = need.sum(axis=1)
     if batch == "balanced":
-        indices, chosen_for = _let_classes_take_turns(needs, budget)
+        indices, chosen_for = _let_classes_take_turns(need, budget)
     else:
         indices = np.argsort(-score, kind="stable")[:budget]
-        chosen_for = needs.of(indices).argmax(axis=1)
+        chosen_for = need[indices].argmax(axis=1)
         if label is not None:  # also where the members agree about it
             chosen_for = np.full(budget, wanted)
     labels = tuple(class_names[k] for k in chosen_for)
-    return Acquisition(indices, score, labels, needs, class_names, q.ids)
+    return Acquisition(indices, score, labels, need, class_names, q.ids)
 
 
-def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) -> Needs:
-    """Epistemic uncertainty and prevalence of each class, in one pass."""
+def _need_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) -> np.ndarray:
+    """EU_k / π_k · w_k of each case, (N, K), in one pass."""
     total = np.zeros(pool.n_classes)
 
     def epistemic_of(block: Distribution) -> tuple[np.ndarray]:
@@ -222,11 +178,12 @@ def _needs_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss)
         total = add_rows(total, to_numpy(block.mean()))
         u = decompose(block, loss)
         disagreement = u.epistemic if u.regret is None else u.regret
-        return (to_numpy(disagreement),)
+        return (to_numpy(disagreement).astype(float),)
 
-    (epistemic,) = in_blocks_of(epistemic_of, pool)
+    (need,) = in_blocks_of(epistemic_of, pool)
     prevalence = np.maximum(total / len(pool), 1 / len(pool))
-    return Needs(epistemic, prevalence, weight)
+    need *= weight / prevalence
+    return need
 
 
 def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> np.ndarray:
@@ -237,12 +194,12 @@ def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> 
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 
-def _let_classes_take_turns(needs: Needs, budget: int) -> tuple[np.ndarray, np.ndarray]:
+def _let_classes_take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """
-    turns = np.argsort(-needs.totals(), kind="stable").tolist()
-    wanted = {k: iter(_most_needed(needs.of(slice(None), k), budget)) for k in turns}
+    turns = np.argsort(-need.sum(axis=0), kind="stable").tolist()
+    wanted = {k: iter(_most_needed(need[:, k], budget)) for k in turns}
     chosen: dict[int, int] = {}  # the class that each case is chosen for
     while wanted and len(chosen) < budget:
         for k in list(wanted):
@@ -253,15 +210,13 @@ def _let_classes_take_turns(needs: Needs, budget: int) -> tuple[np.ndarray, np.n
                 chosen[case] = k
     indices = np.fromiter(chosen, int)[:budget]
     chosen_for = np.fromiter(chosen.values(), int)[:budget]
-    rest = np.setdiff1d(np.arange(len(needs.epistemic)), indices)[: budget - len(indices)]
+    rest = np.setdiff1d(np.arange(len(need)), indices)[: budget - len(indices)]
     # the members agree about these
-    return np.append(indices, rest), np.append(chosen_for, needs.of(rest).argmax(axis=1))
+    return np.append(indices, rest), np.append(chosen_for, need[rest].argmax(axis=1))
 
 
 def _most_needed(need: np.ndarray, budget: int) -> list[int]:
     """The cases that a class may choose, best first: other classes take fewer than ``budget``."""
-    least = np.partition(need, len(need) - budget)[len(need) - budget]
-    cases = np.flatnonzero((need >= least) & (need > 0))
-    order = np.argsort(-need[cases], kind="stable")[:budget]
-    found: list[int] = cases[order].tolist()
+    order = np.argsort(-need, kind="stable")[:budget]
+    found: list[int] = order[need[order] > 0].tolist()
     return found
