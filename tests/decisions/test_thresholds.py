@@ -124,17 +124,9 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     assert not few.accept(np.array([-1e9, 0.0])).any()
     wrong = choose_threshold(np.arange(500.0), np.arange(500) % 2, target=0.05, confidence=0.95)
     assert not wrong.found
-    assert wrong.reason == "of the 80 most certain of 500 cases 40 are wrong, and at most 0 may be"
-    # 80 right ones, then ties of mistakes: the start passes, the next distinct score does not
-    tied = choose_threshold(
-        np.r_[np.arange(80.0), np.full(420, 99.0)],
-        np.arange(500) < 80,
-        target=0.05,
-        confidence=0.95,
-    )
     assert (
-        tied.reason
-        == "the 80 most certain of 500 cases prove it, but not together with the next score"
+        wrong.reason
+        == "no test passes, the first with 40 errors among the 80 most certain of 500 cases"
     )
 
 
@@ -159,6 +151,62 @@ def test_torch_scores(optional):
     t = choose_threshold(torch.tensor(score), torch.tensor(correct), target=0.1, confidence=0.9)
     assert t == choose_threshold(score, correct, target=0.1, confidence=0.9)
     assert bool(t.accept(torch.tensor([0.0]))[0])
+
+
+def test_groups_keep_the_guarantee_where_cases_depend_on_each_other():
+    """Cases of groups that are mostly all right or all wrong; the error is the same at every
+    score.
+    """
+    rng = np.random.default_rng(3)
+    violations = {False: 0, True: 0}
+    groups = np.repeat(np.arange(80), 20)
+    for _ in range(100):
+        bad = rng.random(80) < 0.1001 / 0.9
+        wrong = bad[groups] & (rng.random(len(groups)) < 0.9)
+        score = rng.random(len(groups))
+        for grouped in violations:
+            t = choose_threshold(
+                score, ~wrong, target=0.1, confidence=0.9, groups=groups if grouped else None
+            )
+            violations[grouped] += t.found
+    assert violations[True] <= 18  # 10 are expected at most
+    assert violations[False] > 25  # as if 1600 cases were independent
+
+
+def test_with_groups_a_random_case_of_each_is_tested():
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(600), rng.integers(1, 12, 600))
+    score = rng.random(len(groups))
+    correct = rng.random(len(groups)) >= 0.6 * score**2
+    t = choose_threshold(score, correct, target=0.1, confidence=0.95, groups=groups)
+    again = choose_threshold(score, correct, target=0.1, confidence=0.95, groups=groups)
+    assert 0.4 < t.value < 0.5**0.5  # the best possible is √0.5
+    assert again.value == t.value
+    assert (t.n_groups, t.n, t.n_accepted) == (600, len(groups), np.sum(score <= t.value))
+    assert t.errors == np.sum(~correct[score <= t.value])
+    assert "error of a random case of a random group (of 600) below 0.1" in str(t)
+    single = choose_threshold(
+        score, correct, target=0.1, confidence=0.95, groups=np.arange(len(score))
+    )
+    assert single.value == choose_threshold(score, correct, target=0.1, confidence=0.95).value
+
+
+def test_too_few_groups_say_how_many_are_needed():
+    for n, found in ((59, False), (60, True)):
+        t = choose_threshold(
+            np.arange(2.0 * n),
+            np.ones(2 * n),
+            target=0.05,
+            confidence=0.95,
+            groups=np.arange(2 * n) % n,
+        )
+        assert t.found == found, t
+    few = choose_threshold(
+        np.arange(30.0), np.ones(30), target=0.05, confidence=0.95, groups=np.arange(30) // 3
+    )
+    assert few.reason == "10 groups cannot prove it even without errors; at least 60 are needed"
+    with pytest.raises(ValueError, match="`groups` must name the group"):
+        choose_threshold(np.arange(30.0), np.ones(30), target=0.05, confidence=0.95, groups=[1, 2])
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from .._frames import same_rows
 from .._resampling import group_codes
 from .._tables import Sentences
 from .._validation.labels import as_correct, as_scores
-from ..sets._quantiles import allowed_errors, as_level, fewest_with_confidence, proves_error_rate
-from . import grouped_thresholds
+from ..sets._quantiles import as_level, fewest_with_confidence, proves_error_rate
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,8 +82,9 @@ def choose_threshold(
     points that share the error probability.
 
     Cases of the same patient are not independent: without ``groups`` the guarantee then does not
-    hold. With ``groups`` the groups are independent, and the error that is bounded is that of a
-    random case of a random group, among the accepted; every group counts the same.
+    hold. With ``groups`` one case of each group is drawn at random (always the same one), and these
+    are tested. The error that is bounded is that of a random case of a random group, among the
+    accepted; every group counts the same.
 
     The score and the predictions must not have been fitted on these cases.
 
@@ -101,10 +101,8 @@ def choose_threshold(
         hold simultaneously, choose each from the cases predicted to be of its class, with
         1 − 0.05 / K.
     groups : array (n,), optional
-        Group of each case. One test is possible per group, not per case: a target of 0.05 at
-        confidence 0.95 needs 68 groups or more. A tenth of the groups provides the thresholds that
-        are tested with the others, in the order of their names; with fewer than ten groups only
-        accepting all cases is tested.
+        Group of each case. Groups are what is counted: a target of 0.05 at confidence 0.95 needs 60
+        or more.
 
     Returns
     -------
@@ -136,14 +134,14 @@ def choose_threshold(
     as_level(confidence, "confidence")
     code, n_groups = group_codes(groups, len(score))
 
-    delta = 1 - confidence
-    if code is None:
-        value, reason = _largest_proven_threshold(score, wrong, target, delta)
-    else:
-        share = 1 / np.bincount(code)[code]  # of each case in its group
-        value, reason = grouped_thresholds.largest_threshold(
-            score, wrong, share, code, n_groups, target, delta
-        )
+    tested, unit = np.arange(len(score)), "cases"
+    if code is not None:
+        # The first case of each group in a random order, the same one each time.
+        order = np.random.default_rng(0).permutation(len(score))
+        tested, unit = order[np.unique(code[order], return_index=True)[1]], "groups"
+    value, reason = _largest_proven_threshold(
+        score[tested], wrong[tested], target, 1 - confidence, unit
+    )
     accepted = score <= value
     return Threshold(
         value,
@@ -172,11 +170,14 @@ def _starts_of_threshold_tests(n: int, target: float, delta: float) -> tuple[lis
 
 
 def _largest_proven_threshold(
-    score: np.ndarray, wrong: np.ndarray, target: float, delta: float
+    score: np.ndarray, wrong: np.ndarray, target: float, delta: float, unit: str
 ) -> tuple[float, str]:
     """The largest threshold proven for independent cases, or −∞ and the reason."""
     n = len(score)
     starts, share = _starts_of_threshold_tests(n, target, delta)
+    if not starts:
+        needed = fewest_with_confidence(target, delta) + 1
+        return -inf, f"{n} {unit} cannot prove it even without errors; at least {needed} are needed"
     # Errors first among ties: the first test must not depend on the order of ties.
     order = np.lexsort((~wrong, score))
     score, errors = score[order], np.cumsum(wrong[order])
@@ -193,21 +194,7 @@ def _largest_proven_threshold(
         if accepted.size:
             best = max(best, k + int(accepted[-1]))
     if best < 0:
-        return -inf, _reason_for_no_threshold(n, target, delta, starts, share, errors)
+        first = starts[0]
+        reason = f"no test passes, the first with {errors[first - 1]} errors"
+        return -inf, f"{reason} among the {first} most certain of {n} {unit}"
     return float(score[best]), ""
-
-
-def _reason_for_no_threshold(
-    n: int, target: float, delta: float, starts: list[int], share: float, errors: np.ndarray
-) -> str:
-    from scipy.special import bdtr
-
-    if not starts:
-        needed = fewest_with_confidence(target, delta) + 1
-        return f"{n} cases cannot prove it even without errors; at least {needed} are needed"
-    k = min(starts, key=lambda start: float(bdtr(float(errors[start - 1]), start, target)))
-    allowed = allowed_errors(k, target, share)
-    found = int(errors[k - 1])
-    if found <= allowed:
-        return f"the {k} most certain of {n} cases prove it, but not together with the next score"
-    return f"of the {k} most certain of {n} cases {found} are wrong, and at most {allowed} may be"
