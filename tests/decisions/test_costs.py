@@ -48,7 +48,12 @@ def test_names_of_the_costs_serve_a_prediction_without_names():
             3,
             "`matrix` is 2 × 2; the prediction has K = 3 classes",
         ),
-        (Costs([[0, 1], [1, 0]]), "multi-class", 2, "Did you mean 'multiclass'?"),
+        (
+            Costs([[0, 1], [1, 0]]),
+            "multi-class",
+            2,
+            "'multiclass' (choose one class) or 'per_label'",
+        ),
         (
             Costs(MATRIX, class_names=NAMES),
             "multiclass",

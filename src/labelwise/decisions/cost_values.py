@@ -4,9 +4,7 @@ order.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,32 +14,28 @@ from .._frames import library_of_frame, named_axes
 from .._validation.labels import check_names
 
 CostValues: TypeAlias = float | Mapping[str, float]
+LARGEST = 1e150  # sums and products of costs stay finite
 
 
 def costs_as_mapping(value: Any, name: str) -> Any:
     """A series of costs as a mapping from class names, a data frame of costs as a mapping of
     mappings; anything else, and what has no names, as it is.
     """
-    if library_of_frame(value) is None or len(value.shape) > 2:
+    if library_of_frame(value) is None:
         return value
     values, labels = named_axes(value, name)
-    if values.ndim == 1:
-        return values if labels[0] is None else dict(zip(labels[0], values.tolist(), strict=True))
-    rows, columns = labels
-    names = rows or columns
-    if names is None or values.shape != (len(names), len(names)):
-        return values  # a shape that is not square is refused later
-    if rows is None or columns is None:
-        without = "index" if rows is None else "columns"
-        warnings.warn(
-            f"The {without} of `matrix` has no class names: they are taken to be in the order of "
-            f"the other axis, {', '.join(names)}",
-            stacklevel=3,
+    if all(names is None for names in labels):
+        return values
+    if len(labels) == 1:
+        return dict(zip(labels[0] or (), values.tolist(), strict=True))
+    truths, predictions = labels
+    if truths is None or predictions is None:
+        raise ValueError(
+            f"`{name}` must have the class names both in its index (the truth) and in its columns "
+            "(the prediction), or in neither"
         )
-    matrix = {}
-    for truth, row in zip(names, values.tolist(), strict=True):
-        matrix[truth] = dict(zip(columns or names, row, strict=True))
-    return matrix
+    rows = [dict(zip(predictions, row, strict=True)) for row in values.tolist()]
+    return dict(zip(truths, rows, strict=True))
 
 
 def names_of_costs(
@@ -58,21 +52,15 @@ def names_of_costs(
 
 
 def check_cost(value: Any, where: str) -> float:
-    """A finite cost, not negative."""
+    """A cost: a number that is not negative."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{where} must be a number; got {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer with hundreds of digits
+    if not 0 <= value <= LARGEST:
         raise ValueError(
-            f"{where} must be below 1e308; got a number of more than 300 digits"
-        ) from None
-    if not isfinite(number) or number < 0:
-        raise ValueError(
-            f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering "
-            "the alternative's cost"
+            f"{where} must be finite and not negative; got {value!r:.50}. Express a gain by "
+            "lowering the alternative's cost"
         )
-    return number
+    return float(value)
 
 
 def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
@@ -83,7 +71,7 @@ def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
             raise TypeError(
                 f"`{name}` must be a number or a mapping from class names; got {value!r}"
             )
-        return check_cost(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
+        return check_cost(value, f"`{name}`")
     numbers = {}
     for key, cost in value.items():
         if known is not None and str(key) not in known:
@@ -112,13 +100,11 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
     if matrix is None:
         return None
     if isinstance(matrix, Mapping):
-        matrix = _cost_matrix_by_name(matrix, known or ())
+        matrix = _rows_by_name(matrix, known or ())
     try:
         table = np.asarray(matrix)
     except ValueError as error:
-        raise ValueError(
-            "`matrix` must be square, one row per true class; its rows have unequal lengths"
-        ) from error
+        raise ValueError("the rows of `matrix` must have equal lengths") from error
     if table.dtype.kind not in "iuf":
         raise TypeError(f"`matrix` must be numbers; got {table.dtype}")
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
@@ -126,42 +112,34 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
             "`matrix` must be square, [true class, predicted class], with at least 2 classes; got "
             f"shape {table.shape}"
         )
-    wrong = np.argwhere(~np.isfinite(table) | (table < 0))
-    if len(wrong):
-        truth, prediction = wrong[0]
-        raise ValueError(
-            f"`matrix` must be finite and not negative; got {table[truth, prediction]} for true "
-            f"class {truth}, predicted class {prediction}. "
-            "Subtract the minimum of each row to convert gains into costs"
-        )
     if known is not None and len(table) != len(known):
         raise ValueError(
             f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows"
         )
+    for truth, prediction in np.argwhere(~((table >= 0) & (table <= LARGEST)))[:1]:
+        where = f"`matrix`, true class {truth}, predicted class {prediction},"
+        check_cost(table[truth, prediction].item(), where)
     return table.astype(float)
 
 
-def _cost_matrix_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> np.ndarray:
-    """A matrix by name in the order of the names; right predictions cost 0 unless it says
-    otherwise.
+def _rows_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> list[list[float]]:
+    """The rows of a matrix by name, in the order of the names; right predictions cost 0 unless it
+    says otherwise.
     """
-    table = np.full((len(known), len(known)), np.nan)
-    np.fill_diagonal(table, 0.0)
-    for truth, row in matrix.items():
-        if not isinstance(row, Mapping):
+    given = {str(truth): row for truth, row in matrix.items()}
+    rows = []
+    for truth in known:
+        if not isinstance(given.get(truth), Mapping):
             raise TypeError(
                 f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; "
-                f"got {row!r}"
+                f"got {given.get(truth)!r}"
             )
-        if str(truth) not in known:
-            raise ValueError(
-                f"`matrix` names the unknown class {str(truth)!r}{suggest(truth, known)}"
-            )
-        costs = check_costs(f"matrix of {str(truth)!r}", row, known)
-        for prediction, cost in costs.items():
-            table[known.index(str(truth)), known.index(prediction)] = cost
-    for i, k in np.argwhere(np.isnan(table))[:1]:
-        raise ValueError(
-            f"`matrix of {known[i]!r}` must give a number for every class; missing: {known[k]!r}"
-        )
-    return table
+        costs = {truth: 0.0} | check_costs(f"matrix of {truth!r}", given[truth], known)
+        for prediction in known:
+            if prediction not in costs:
+                raise ValueError(
+                    f"`matrix of {truth!r}` must give a number for every class; missing: "
+                    f"{prediction!r}"
+                )
+        rows.append([costs[prediction] for prediction in known])
+    return rows

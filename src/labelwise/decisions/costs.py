@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from .._arrays import ClassNames
 from .._errors import InputError, suggest
-from .._validation.arguments import check_choice, set_fields
+from .._validation.arguments import set_fields
 from ..io.files import read_toml
 from .cost_values import (
     CostValues,
@@ -117,11 +116,11 @@ class Costs:
             default = check_cost(1.0 if default is None else default, "`default`")
         matrix = costs_as_mapping(matrix, "matrix")
         names = names_of_costs(matrix, class_names)
-        prices = {"abstain": abstain, "ask": ask, "expert_error": expert_error}
+        prices = {"abstain": abstain, "ask": ask}
         for name, price in prices.items():
             if price is not None:
                 prices[name] = check_cost(price, f"`{name}`")
-        if prices["expert_error"] is None or prices["expert_error"] >= 1:
+        if check_cost(expert_error, "`expert_error`") >= 1:
             raise ValueError(
                 "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
                 f"{expert_error!r}"
@@ -130,12 +129,13 @@ class Costs:
             self,
             matrix=check_matrix(matrix, names),
             default=default,
-            class_names=names,
-            ordered=class_names is not None,
             missed=check_costs("missed", {} if missed is None else missed, names),
             false_alarm=check_costs(
                 "false_alarm", {} if false_alarm is None else false_alarm, names
             ),
+            expert_error=float(expert_error),
+            class_names=names,
+            ordered=class_names is not None,
             **prices,
         )
 
@@ -166,14 +166,18 @@ class Costs:
             if not spec:
                 raise ValueError("there are no costs. The shortest are: default = 1")
             return cls(**spec)
-        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from error
 
     def problem(
         self, task: Task, n_classes: int, class_names: tuple[str, ...] | None
     ) -> tuple[Problem, tuple[str, ...]]:
         """The decision problem for a prediction with these classes, and the class names to show."""
-        check_choice(task, "task", TASKS)
+        if task not in TASKS:
+            raise InputError(
+                "`task` must be 'multiclass' (choose one class) or 'per_label' (decide about each "
+                f"label by itself); got {task!r}"
+            )
         names = self._names_to_show(n_classes, class_names)
         prices = self.abstain, self.ask, self.expert_error
         if task == "multiclass":
@@ -194,10 +198,6 @@ class Costs:
         if self.matrix is None:
             alarm = costs_per_class("false_alarm", self.false_alarm, names, 0.0)
             missed = costs_per_class("missed", self.missed, names, self.default)
-            if not isfinite(float(missed.max()) + float(alarm.max())):
-                raise ValueError(
-                    "the largest `missed` and `false_alarm` must have a sum below 1e308"
-                )
             table: np.ndarray = missed[:, None] + alarm
             np.fill_diagonal(table, 0.0)
             return table
@@ -216,8 +216,8 @@ class Costs:
     ) -> tuple[str, ...]:
         """The class names of the prediction, else of these costs, else numbers."""
         if class_names is None:
-            by_name = any(
-                isinstance(value, Mapping) and value for value in (self.missed, self.false_alarm)
+            by_name = isinstance(self.missed or None, Mapping) or isinstance(
+                self.false_alarm or None, Mapping
             )
             if not self.ordered and (by_name or self.class_names is not None):
                 raise InputError(
@@ -230,17 +230,11 @@ class Costs:
                     f"these costs are for {len(names)} classes; the prediction has K = {n_classes}"
                 )
             return names
-        if self.class_names is not None:
-            for name in class_names:
-                if name not in self.class_names:
-                    raise ValueError(
-                        f"the costs lack class {name!r} of the "
-                        f"prediction{suggest(name, self.class_names)}"
-                    )
-            for name in self.class_names:
-                if name not in class_names:
-                    raise ValueError(
-                        f"the costs name {name!r}, which is not a class of the "
-                        f"prediction{suggest(name, class_names)}"
-                    )
+        known = self.class_names or class_names
+        for name in (*class_names, *known):
+            if name not in known or name not in class_names:
+                lacking, having = "costs lack", known
+                if name in known:
+                    lacking, having = "prediction lacks", class_names
+                raise ValueError(f"the {lacking} class {name!r}{suggest(name, having)}")
         return class_names

@@ -241,7 +241,7 @@ def decide(
     q: Distribution | Predictions,
     costs: Costs,
     *,
-    task: Task,
+    task: Task | None = None,
     y_true: Any = None,
 ) -> Decisions:
     r"""Choose the cheapest action for each case and compute the value of more information about it.
@@ -275,7 +275,8 @@ def decide(
         Expected costs are meaningful only if it is calibrated. Predictions in files are read in
         blocks. Memory: the result, O(N K) for the mean; per label for each of its arrays.
     costs : Costs
-    task : {"multiclass", "per_label"}
+    task : {"multiclass", "per_label"}, optional
+        Defaults to choosing one class; to deciding per label where labels may occur together.
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional
         True labels, used only to warn if the probabilities are badly calibrated
         (`calibration.check_calibration`).
@@ -307,6 +308,8 @@ def decide(
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     multilabel = q.multilabel if isinstance(q, Predictions) else not q.exclusive
+    if task is None:
+        task = "per_label" if multilabel else "multiclass"
     if multilabel and task == "multiclass":
         sentence = "these labels may occur together, so there is no single class to choose"
         raise InputError(sentence, fix="per_label")
