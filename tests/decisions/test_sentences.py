@@ -56,5 +56,5 @@ def test_sentences():
     )
     assert (
         many.explain(0)
-        == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); abstain on 0 (expected cost 0.2)"
+        == "act on 1, 2, 3, 4, 5, … (expected cost 0.8); abstain on 0 (expected cost 0.2)"
     )

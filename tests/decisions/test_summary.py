@@ -174,7 +174,7 @@ def test_frame(library):
     table = story.to_frame(library=library)
     assert table["class"].to_list() == NAMES
     assert table["missed_after"].to_list() == story.by_class["missed_after"].tolist()
-    assert story.to_dict()["mel"]["missed_after"] == story.by_class["missed_after"][1]
+    assert story.to_records()[1]["missed_after"] == story.by_class["missed_after"][1]
     assert "<table>" in story._repr_html_()
 
 

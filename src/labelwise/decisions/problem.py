@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +46,16 @@ class Problem:
     def _labels(self) -> tuple[np.ndarray, ...]:
         """The index of the first axis of a table for each label."""
         return () if self.table.ndim == 2 else (np.arange(len(self.table)),)
+
+    @cached_property
+    def action_costs(self) -> np.ndarray:
+        """Costs of the predictions and, last, of abstaining: C[..., truth, action], so that
+        `ABSTAIN` (−1) is its index.
+        """
+        if self.abstain is None:
+            return self.table
+        abstain = np.full((*self.table.shape[:-1], 1), self.abstain)
+        return np.concatenate([self.table, abstain], axis=-1)
 
     def risks(self, p: np.ndarray) -> np.ndarray:
         r"""Expected cost :math:`R_j = \sum_k p_k C_{kj}` of each prediction, for beliefs ``p``
@@ -110,24 +121,16 @@ class Problem:
 
         Asking adds its price to whatever is done after the answer.
         """
-        lowest, highest = self.table.min(axis=-1), self.table.max(axis=-1)
-        if self.abstain is not None:
-            lowest = np.minimum(lowest, self.abstain)
-            highest = np.maximum(highest, self.abstain)
-        return np.asarray(highest - lowest + (self.ask or 0.0))
+        return np.asarray(np.ptp(self.action_costs, axis=-1) + (self.ask or 0.0))
 
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
-        cost = self.table[(*self._labels, truth, np.maximum(action, 0))]
-        return cost if self.abstain is None else np.where(action == ABSTAIN, self.abstain, cost)
+        return np.asarray(self.action_costs[(*self._labels, truth, action)])
 
     def paid(self, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of each case; for asked cases, averaged over the expert's possible
         answers.
         """
-        for code, price, name in ((ABSTAIN, self.abstain, "abstain"), (ASK, self.ask, "ask")):
-            if price is None and np.any(action == code):
-                raise ValueError(f"some decisions are to {name}, but the costs have no `{name}`")
         cost = self.cost_of(action, truth)
         if self.ask is None:
             return cost
@@ -143,14 +146,10 @@ class Problem:
         """
         bounds = []
         for extreme in (np.min, np.max):
-            of_prediction = extreme(self.table, axis=-2)
-            cost = of_prediction[(*self._labels, np.maximum(action, 0))]
-            if self.abstain is not None:
-                cost = np.where(action == ABSTAIN, self.abstain, cost)
+            cost = extreme(self.action_costs, axis=-2)[(*self._labels, action)]
             if self.ask is not None:
-                cost = np.where(
-                    action == ASK, self.ask + self._answer_bound(response, extreme), cost
-                )
+                asked = self.ask + self._answer_bound(response, extreme)
+                cost = np.where(action == ASK, asked, cost)
             bounds.append(cost)
         return bounds[0], bounds[1]
 
@@ -158,12 +157,9 @@ class Problem:
         """The lowest or highest cost after asking: of the decisions after right answers, and of any
         after wrong ones.
         """
-        outcomes = np.arange(self.n_outcomes)
         labels = [label[:, None] for label in self._labels]
-        after_right = self.table[(*labels, outcomes, np.maximum(response, 0))]
-        if self.abstain is not None:
-            after_right = np.where(response == ABSTAIN, self.abstain, after_right)
+        after_right = self.action_costs[(*labels, np.arange(self.n_outcomes), response)]
+        after_wrong = extreme(self.action_costs, axis=(-2, -1))
         return np.asarray(
-            (1 - self.error) * extreme(after_right, axis=-1)
-            + self.error * extreme(self.table, axis=(-2, -1))
+            (1 - self.error) * extreme(after_right, axis=-1) + self.error * after_wrong
         )

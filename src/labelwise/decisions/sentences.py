@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._format import number
-from .._tables import enumerated
+from .._tables import first_names
 from ..distributions import Intervals
 from .problem import ABSTAIN, ASK
 
@@ -73,12 +73,6 @@ def explain_all_label_decisions(plan: Decisions, i: tuple[int, ...]) -> str:
         chosen = np.flatnonzero(action == code)
         if chosen.size:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
-            labels = _list_of_labels([plan.class_names[k] for k in chosen])
+            labels = first_names([plan.class_names[k] for k in chosen])
             parts.append(f"{verb.format(labels)} (expected cost {number(cost)})")
     return "; ".join(parts)
-
-
-def _list_of_labels(words: list[str]) -> str:
-    if len(words) > 6:
-        return f"{', '.join(words[:4])} and {len(words) - 4} others"
-    return enumerated(words)

@@ -12,7 +12,7 @@ from .._arrays import to_numpy
 from .._format import number
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, t_interval_with_extremes
-from .._tables import Shown, Summary, counted, frame
+from .._tables import Summary, Tabular, counted
 from ..evaluation._excess import mean_excess
 from .costs import Task
 from .frames import true_outcomes
@@ -23,7 +23,7 @@ MAX_CLASSES = 20  # of a printed table; of more, those with the largest change o
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionSummary(Shown):
+class DecisionSummary(Tabular):
     """Decisions compared with always predicting the most probable class (per label: acting above
     0.5); prints as a table.
     """
@@ -58,16 +58,8 @@ class DecisionSummary(Shown):
     n: int
     """Number of cases."""
 
-    def to_frame(self, *, library: str = "pandas") -> Any:
-        """A row for each class as a data frame of pandas or polars."""
-        return frame({"class": self.class_names, **self.by_class}, library)
-
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """The numbers of each class by its name."""
-        rows = {}
-        for k, name in enumerate(self.class_names):
-            rows[name] = {key: column[k].item() for key, column in self.by_class.items()}
-        return rows
+    def _columns(self) -> dict[str, Any]:
+        return {"class": self.class_names, **self.by_class}
 
     def cost_sentence(self) -> str:
         """Whether the decisions cost what the probabilities promised."""

@@ -52,27 +52,18 @@ class ProbabilityBoxes:
         return np.asarray(np.sum(self.extreme(costs) * costs, axis=-1))
 
 
-def action_costs(problem: Problem) -> np.ndarray:
-    """Costs of the predictions and, last, of abstaining: C[..., truth, action]."""
-    table = problem.table
-    if problem.abstain is None:
-        return table
-    abstain = np.full((*table.shape[:-1], 1), problem.abstain)
-    return np.concatenate([table, abstain], axis=-1)
-
-
 def least_worst(
     boxes: ProbabilityBoxes, problem: Problem
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""The Γ-minimax position in `action_costs`, :math:`\min_a \max_\theta R_a(\theta)`, its
-    largest expected cost, and that of deciding with a perfect answer.
+    r"""The Γ-minimax position in `Problem.action_costs`, :math:`\min_a \max_\theta R_a(\theta)`,
+    its largest expected cost, and that of deciding with a perfect answer.
     """
     if problem.error > 0:
         raise InputError(
             "`expert_error` must be 0 for intervals: what a wrong answer costs depends on the "
             f"probabilities inside them; got {problem.error:g}"
         )
-    costs = action_costs(problem)
+    costs = problem.action_costs
     worst = [boxes.largest(costs[..., j]) for j in range(costs.shape[-1])]
     answered = boxes.largest(problem.table.min(axis=-1))
     return np.argmin(worst, axis=0), np.min(worst, axis=0), answered
@@ -80,7 +71,7 @@ def least_worst(
 
 def largest_regret(boxes: ProbabilityBoxes, problem: Problem, action: np.ndarray) -> np.ndarray:
     """What another action could save at most: max over θ and b of R_a(θ) − R_b(θ)."""
-    costs = action_costs(problem)
+    costs = problem.action_costs
     regret = np.zeros(action.shape)
     for a, b in np.ndindex(costs.shape[-1], costs.shape[-1]):
         more = boxes.largest(costs[..., a] - costs[..., b])
@@ -89,12 +80,13 @@ def largest_regret(boxes: ProbabilityBoxes, problem: Problem, action: np.ndarray
 
 
 def admissible_actions(boxes: ProbabilityBoxes, problem: Problem) -> np.ndarray:
-    """Whether some beliefs make each action of `action_costs` best (E-admissible), (..., A).
+    """Whether some beliefs make each action of `Problem.action_costs` best (E-admissible), shape
+    (..., A).
 
     An action that is best at an extreme point is; one to which another is always preferable is
     not. Only what is left needs a linear program.
     """
-    costs = action_costs(problem)
+    costs = problem.action_costs
     n_actions = costs.shape[-1]
     slack = ROUNDING * (1 + np.abs(costs).max())
     found = np.zeros((*boxes.low.shape[:-1], n_actions), dtype=bool)
