@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from math import prod
 from typing import Any, ClassVar, Literal, NoReturn, cast
 
@@ -97,6 +97,11 @@ class Tabular(Shown):
     def to_frame(self, *, library: Library = "pandas") -> Any:
         """The table as a data frame of pandas or polars."""
         return frame(self._columns(), library)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """The table as plain data, a dictionary for each row."""
+        columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _summary(self) -> Summary:
         columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
@@ -189,12 +194,14 @@ def first_names(names: Sequence[str], limit: int = 5) -> str:
 
 
 def json_ready(value: Any, digits: int = 17) -> Any:
-    """``value`` as JSON can hold it: lists for arrays, numbers of at most so many digits, ``None``
-    for NaN and infinity.
+    """``value`` as JSON can hold it: the fields of a result, lists for arrays, numbers of at most
+    so many digits, ``None`` for NaN and infinity.
 
     >>> json_ready({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
     {'x': [0.25, None], 'n': 3}
     """
+    if is_dataclass(value):
+        value = vars(value)
     if isinstance(value, dict):
         return {str(key): json_ready(part, digits) for key, part in value.items()}
     if isinstance(value, np.ndarray):

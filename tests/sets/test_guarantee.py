@@ -4,7 +4,7 @@ four standard errors.
 
 from __future__ import annotations
 
-from math import comb, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -99,43 +99,28 @@ def test_overlapping_events_are_covered_at_least() -> None:
     assert np.mean(hits["both"]) > 0.8 - 4 * np.std(hits["both"]) / sqrt(300)
 
 
-def test_a_random_case_and_all_cases_of_a_new_group_are_covered() -> None:
+def test_a_random_case_of_a_new_group_is_covered() -> None:
     rng = np.random.default_rng(5)
-    one, whole, naive = [], [], []
-    for _ in range(250):
-        size = rng.integers(1, 12, 15)
-        size[rng.random(15) < 0.2] = 40  # large groups are different: cases are not exchangeable
-        shift = np.where(size == 40, 2.5, 0.5) + rng.normal(size=15)
+    by_group, naive = [], []
+    for _ in range(400):
+        size = rng.integers(1, 4, 15)
+        hard = rng.random(15) < 0.4  # the model is worse in small groups
+        size[~hard] = 40
         code = np.repeat(np.arange(15), size)
         y = rng.integers(2, size=len(code))
-        z = (2 * y - 1) * (shift[code] + rng.normal(size=len(code)))
+        strength = np.where(hard, 0.2, 2.5) + 0.3 * rng.normal(size=15)
+        z = (2 * y - 1) * (strength[code] + rng.normal(size=len(code)))
         p = np.stack([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))], axis=-1)
         old, new = code < 14, code == 14
-        for kind, found in (("case", one), ("group", whole)):
-            sets = fit_sets(
-                p[old],
-                y[old],
-                guarantee="marginal",
-                coverage=0.8,
-                groups=code[old],
-                coverage_unit=kind,
-            )
-            inside = covered(sets.predict(p[new]), y[new])
-            found.append(inside.mean() if kind == "case" else inside.all())
-        naive.append(
-            covered(
-                fit_sets(p[old], y[old], guarantee="marginal", coverage=0.8).predict(p[new]), y[new]
-            ).all()
-        )
-    assert np.mean(one) > 0.8 - 4 * np.std(one) / sqrt(len(one))
-    assert np.mean(whole) > 0.8 - 4 * sqrt(0.16 / len(whole))
-    assert np.mean(naive) < 0.8 - 4 * sqrt(
-        0.16 / len(naive)
-    )  # ignoring groups covers whole groups too rarely: the test can fail
+        for groups, found in ((code[old], by_group), (None, naive)):
+            sets = fit_sets(p[old], y[old], guarantee="marginal", coverage=0.8, groups=groups)
+            found.append(covered(sets.predict(p[new]), y[new]).mean())
+    assert np.mean(by_group) > 0.8 - 4 * np.std(by_group) / sqrt(len(by_group))
+    # ignoring groups covers the cases of small groups too rarely: the test can fail
+    assert np.mean(naive) < 0.8 - 4 * np.std(naive) / sqrt(len(naive))
 
 
-@pytest.mark.parametrize("confidence", [None, 0.95])
-def test_misses_and_false_alarms_stay_below_their_rates(confidence: float | None) -> None:
+def test_misses_and_false_alarms_stay_below_their_rates() -> None:
     rng = np.random.default_rng(7)
     missed, alarms = [], []
     for _ in range(300):
@@ -146,29 +131,11 @@ def test_misses_and_false_alarms_stay_below_their_rates(confidence: float | None
             np.repeat(y, 2, axis=1),
             miss_rate=0.1,
             false_alarm_rate=0.2,
-            confidence=confidence,
         )
         big = rng.normal(size=4000)
         present, absent = (1 / (1 + np.exp(-(sign + big))) for sign in (1, -1))
         missed.append((present < labels.lower[0]).mean())
         alarms.append((absent >= labels.upper[0]).mean())
     for found, rate in ((missed, 0.1), (alarms, 0.2)):
-        if confidence is None:
-            assert np.mean(found) < rate + 4 * np.std(found) / sqrt(len(found))
-            assert np.mean(found) > rate - 0.03  # and not far below
-        else:
-            assert np.mean(np.array(found) > rate + 0.01) < 0.05 + 4 * sqrt(
-                0.05 * 0.95 / len(found)
-            )
-
-
-def test_allowed_errors_equal_the_binomial_sum() -> None:
-    from labelwise.sets._quantiles import allowed_errors
-
-    n, rate, delta = 87, 0.1, 0.1
-
-    def chance(errors: int) -> float:
-        return sum(comb(n, j) * rate**j * (1 - rate) ** (n - j) for j in range(errors + 1))
-
-    allowed = allowed_errors(n, rate, delta)
-    assert chance(allowed) <= delta < chance(allowed + 1)
+        assert np.mean(found) < rate + 4 * np.std(found) / sqrt(len(found))
+        assert np.mean(found) > rate - 0.03  # and not far below

@@ -21,11 +21,10 @@ def fitted() -> dict[str, Any]:
         "class": fit_sets(q, y),
         "pool": fit_sets(q, y, guarantee={"rare": ["lentigo", "angioma"]}),
         "groups": fit_sets(q, y, groups=code),
-        "whole": fit_sets(q, y, groups=code, coverage_unit="group", guarantee="marginal"),
     }
 
 
-@pytest.mark.parametrize("which", ["class", "pool", "groups", "whole"])
+@pytest.mark.parametrize("which", ["class", "pool", "groups"])
 def test_saved_sets_are_the_same(which: str, tmp_path: Path) -> None:
     sets = fitted()[which]
     again = load_sets(sets.save(tmp_path / "sets.npz"))
@@ -38,12 +37,9 @@ def test_saved_sets_are_the_same(which: str, tmp_path: Path) -> None:
 
 def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
     p, y = cases()
-    for labels in (
-        fit_labels(ensemble(p), y),
-        fit_labels(ensemble(p), y, confidence=0.9),
-    ):
-        again = load_sets(labels.save(tmp_path / "labels.npz"))
-        assert repr(labels) == repr(again)
+    labels = fit_labels(ensemble(p), y)
+    again = load_sets(labels.save(tmp_path / "labels.npz"))
+    assert repr(labels) == repr(again)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -61,14 +61,6 @@ def command() -> None:
     help="Pools of classes to guarantee for (.toml: name = [classes]).",
 )
 @click.option(
-    "--coverage-unit",
-    type=Choice(["case", "group"]),
-    help=(
-        "If the file has `groups`: a random case, or all cases, of a new group.  [default: case; "
-        "groups are always used]"
-    ),
-)
-@click.option(
     "--miss-rate",
     type=float,
     default=0.1,
@@ -80,20 +72,11 @@ def command() -> None:
     default=0.1,
     help="Likewise: share of absent labels answered yes.",
 )
-@click.option(
-    "--confidence",
-    type=float,
-    help=(
-        "Likewise: guarantee the rates with this confidence (Learn then Test) instead of on "
-        "average."
-    ),
-)
 def fit(
     predictions: Given,
     output: Path,
     events_file: Path | None,
     guarantee: str,
-    coverage_unit: str | None,
     **options: Any,
 ) -> None:
     """Fit prediction sets on labeled calibration cases PREDICTIONS.
@@ -110,9 +93,7 @@ def fit(
             f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use "
             "--labels"
         )
-    if coverage_unit is not None and loaded.groups is None:
-        raise ValueError("--coverage-unit needs `groups` in the file: which cases belong together")
-    rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence")}
+    rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate")}
     fitted: Any
     if loaded.multilabel:
         fitted = fit_labels(loaded, loaded.y_true, groups=loaded.groups, **rates)
@@ -122,7 +103,6 @@ def fit(
             loaded.y_true,
             guarantee=guarantee if events_file is None else read_events(events_file),
             groups=loaded.groups,
-            coverage_unit=coverage_unit or "case",
             **options,
         )
     fitted.save(output)
@@ -162,31 +142,12 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
 
     If the file has `groups` (patients), intervals allow for dependence within groups.
     """
-    from ..sets._predictor import SetPredictor
-
     loaded = read_predictions(predictions, quiet=as_json)
     if loaded.y_true is None:
         raise ValueError(f"{predictions.name} has no true labels (`y_true`). Use --labels")
     fitted = read_sets(sets_file)
-    if not isinstance(fitted, SetPredictor):
-        answers = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
-        if as_json:
-            columns = answers.columns()
-            echo_json(
-                {
-                    "guarantee": fitted.guarantee,
-                    "note": answers.note,
-                    "labels": [
-                        dict(zip(columns, row, strict=True))
-                        for row in zip(*columns.values(), strict=True)
-                    ],
-                }
-            )
-        else:
-            echo(repr(answers))
-        return
-    evaluation = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
+    found = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
     if as_json:
-        echo_json(evaluation.to_dict())
+        echo_json({"guarantee": found.guarantee, "rows": found.to_records()})
     else:
-        echo(repr(evaluation))
+        echo(repr(found))

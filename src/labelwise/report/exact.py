@@ -342,6 +342,5 @@ def _sets(
         "target": evaluated.target,
         "sizes": np.trim_zeros(evaluated.size_counts, "b"),
         "rows": [vars(row) for row in evaluated.rows[:MAX_CLASSES]],
-        "sentence": f"{evaluated.guarantee} {evaluated.note}".rstrip(),
-        "unit": evaluated.unit,
+        "sentence": evaluated.guarantee,
     }

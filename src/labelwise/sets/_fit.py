@@ -12,7 +12,6 @@ import numpy as np
 from .._errors import InputError, suggest
 from .._frames import same_rows
 from .._resampling import group_codes
-from .._tables import first_names
 from .._validation.labels import as_labels
 from ..events import Events, as_events
 from ._input import one_class_each
@@ -29,7 +28,6 @@ def fit_sets(
     coverage: float = 0.9,
     guarantee: Any = "class",
     groups: Any = None,
-    coverage_unit: str = "case",
 ) -> SetPredictor:
     r"""Fit prediction sets that contain the true class with a guaranteed probability (split
     conformal prediction).
@@ -64,10 +62,8 @@ def fit_sets(
         class prevalences (label shift), the others only under those of the calibration cases.
     groups : array (N,), optional
         Which cases belong together, such as the images of a patient (hierarchical conformal
-        prediction).
-    coverage_unit : {"case", "group"}
-        With ``groups``: a random case of a new group (every group counts the same), or all cases of
-        a new group at once.
+        prediction). The guarantee is then about a random case of a new group; every group counts
+        the same.
 
     Returns
     -------
@@ -95,20 +91,10 @@ def fit_sets(
         raise ValueError("`y_cal` must have at least one case; got none")
     p = p.reshape(len(y), -1)
     code = group_codes(groups, len(y))[0]
-    if coverage_unit not in ("case", "group"):
-        raise ValueError(
-            "`coverage_unit` must be 'case' (a random case of a new group) or 'group' (all cases "
-            f"of a new group); got {coverage_unit!r}"
-        )
-    if coverage_unit == "group" and code is None:
-        raise ValueError(
-            "`coverage_unit` 'group' needs `groups`: the group of each calibration case"
-        )
     kind, pools = _events_with_guarantee(guarantee, names)
     own = -p[np.arange(len(y)), y].astype(float)
     events = tuple(
-        _event_threshold(event, classes, own, y, code, coverage_unit, level)
-        for event, classes in pools
+        _event_threshold(event, classes, own, y, code, level) for event, classes in pools
     )
     check_enough(events, level, names, groups=code is not None)
     thresholds = np.full(len(names), -inf)
@@ -121,7 +107,7 @@ def fit_sets(
         class_names=names,
         coverage=float(coverage),
         kind=kind,
-        coverage_unit=None if code is None else coverage_unit,
+        grouped=code is not None,
     )
 
 
@@ -163,22 +149,15 @@ def _event_threshold(
     scores: np.ndarray,
     y: np.ndarray,
     code: np.ndarray | None,
-    coverage_unit: str,
     level: Fraction,
 ) -> EventThreshold:
-    """The threshold of one event; with groups each group weighs 1 (HCP: 1/N_g each case), or is its
-    largest score.
-    """
+    """The threshold of one event; with groups each group weighs 1 (HCP: 1/N_g each case)."""
     here = np.isin(y, classes)
-    s, groups, n_groups = scores[here], None, None
+    groups, n_groups = None, None
     if code is not None:
         found, groups = np.unique(code[here], return_inverse=True)
         n_groups = len(found)
-        if coverage_unit == "group":
-            largest = np.full(n_groups, -inf)
-            np.maximum.at(largest, groups, s)
-            s, groups = largest, None
-    threshold = conformal_threshold(s, level, groups)
+    threshold = conformal_threshold(scores[here], level, groups)
     return EventThreshold(name, classes, threshold, int(here.sum()), n_groups)
 
 
@@ -189,22 +168,16 @@ def check_enough(
     threshold.
     """
     needed = fewest_cases(level)
-    what = "group" if groups else "calibration case"
-    few = {}
+    unit = "group" if groups else "calibration case"
+    sentence = (
+        f"a coverage of {float(level):g} needs at least ⌈1/(1 − {float(level):g})⌉ − 1 = {needed} "
+        f"{unit}s"
+    )
     for event in events:
         n = event.n_groups if groups else event.n_cases
-        if n is not None and n < needed:
-            few[event.name] = n
-    if not few:
-        return
-    have = next(iter(few.values()))
-    formula = f"at least ⌈1/(1 − {float(level):g})⌉ − 1 = {needed} {what}s"
-    sentence = f"a coverage of {float(level):g} needs {formula}"
-    if len(events) == 1:
-        raise InputError(f"{sentence}; got {have}", fix="more_cases")
-    words = list(few)
-    sentence += f" of each class or event; {words[0]!r} has {have}"
-    if len(words) > 1:
-        sentence += f" ({len(words)} have too few: {first_names(words)})"
-    rare = [names[k] for event in events if event.name in few for k in event.classes]
-    raise InputError(sentence, fix="pool", rare=rare[:3])
+        if n is None or n >= needed:
+            continue
+        if len(events) == 1:
+            raise InputError(f"{sentence}; got {n}", fix="more_cases")
+        sentence += f" of each class or event; {event.name!r} has {n}"
+        raise InputError(sentence, fix="pool", rare=[names[k] for k in event.classes[:3]])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._resampling import group_codes
 from ..distributions import Distribution
 from ..evaluation._forecasts import check_sums, mean_probabilities
@@ -59,3 +60,20 @@ def case_groups(groups: Any, n: int) -> np.ndarray:
     if groups is None:
         return np.arange(n)
     return np.asarray(group_codes(groups, n)[0])
+
+
+def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.ndarray, str, str]:
+    """The group of each of ``n`` cases, whether shares are those of a random ``"case"`` or
+    ``"group"``, and what to say about them.
+    """
+    estimand, who = "case", "a random case"
+    if fitted_by_group:
+        estimand, who = "group", "a random case of a random group"
+    if groups is not None:
+        note = f" Shares are those of {who}; intervals allow for dependence within groups."
+        return case_groups(groups, n), estimand, note
+    if fitted_by_group:
+        raise InputError(
+            "these were fitted with `groups`, so they are evaluated by group", fix="groups"
+        )
+    return np.arange(n), estimand, ""

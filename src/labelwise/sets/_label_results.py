@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._format import MISSING, percent
 from .._resampling import Estimate
-from .._tables import SHOWN, Shown, Summary, frame, index_columns
+from .._tables import SHOWN, Shown, Summary, Tabular, frame, index_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,8 +48,10 @@ class LabelAnswers(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelEvaluation(Shown):
+class LabelEvaluation(Tabular):
     """Misses, false alarms and unsure answers of each label, arrays (K,); prints as a table."""
+
+    _longest: ClassVar[int] = 50
 
     missed: Estimate
     """Share of present labels that were answered no."""
@@ -61,34 +62,17 @@ class LabelEvaluation(Shown):
     n_absent: np.ndarray
     class_names: tuple[str, ...]
     guarantee: str
-    note: str = ""
-    """Of intervals over groups: what they are about."""
+    """What is guaranteed and, with groups, what the shares and intervals are about."""
 
-    def to_frame(self, *, library: str = "pandas") -> Any:
-        """A data frame of pandas or polars with a row for each label."""
-        return frame(self.columns(), library)
+    def _title(self) -> str:
+        return f"Answers. {self.guarantee}"
 
-    def columns(self) -> dict[str, Any]:
-        """The columns of `to_frame`."""
-        found: dict[str, Any] = {
-            "label": np.asarray(self.class_names, dtype=object),
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "label": self.class_names,
             "n_present": self.n_present,
+            **self.missed.columns("missed"),
             "n_absent": self.n_absent,
+            **self.false_alarms.columns("false_alarms"),
+            "unsure": self.unsure,
         }
-        for name, x in (("missed", self.missed), ("false_alarms", self.false_alarms)):
-            found |= {name: x.value, f"{name}_low": x.low, f"{name}_high": x.high}
-        return found | {"unsure": self.unsure}
-
-    def _summary(self) -> Summary:
-        def share(x: Estimate, k: int) -> str:
-            if np.isnan(x.value[k]):
-                return MISSING
-            return f"{percent(x.value[k])} ({percent(x.low[k])} to {percent(x.high[k])})"
-
-        rows = []
-        for k, name in enumerate(self.class_names):
-            present = f"{self.n_present[k]:,}", share(self.missed, k)
-            absent = f"{self.n_absent[k]:,}", share(self.false_alarms, k)
-            rows.append((name, *present, *absent, percent(self.unsure[k])))
-        header = ("label", "present", "missed", "absent", "false alarms", "unsure")
-        return Summary("Answers", header, rows, f"{self.guarantee} {self.note}".rstrip())

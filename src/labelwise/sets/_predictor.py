@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._frames import same_rows
-from .._tables import SHOWN, Summary, Tabular, first_names
+from .._tables import Tabular, first_names
 from ._input import check_classes, one_class_each
 from ._result import PredictionSets
 
@@ -46,17 +46,25 @@ class SetPredictor(Tabular):
     coverage: float
     kind: str
     """For whom the guarantee holds: ``"marginal"``, ``"class"`` or ``"events"``."""
-    coverage_unit: str | None = None
-    """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new
-    group.
-    """
+    grouped: bool = False
+    """Whether the guarantee is about a random case of a new group."""
 
     @property
     def guarantee(self) -> str:
         """What is guaranteed, for whom, and on average over what."""
-        from ._guarantee import guarantee
-
-        return guarantee(self)
+        case, average = "a new case", "new cases and calibration cases"
+        if self.grouped:
+            case = "a random case of a new group"
+            average = "new groups and calibration groups (each counts the same)"
+        whom, caveat = {
+            "marginal": ("", "; single classes may be covered less"),
+            "class": (" of each class", ""),
+            "events": (" of each event", "; not for each class of an event by itself"),
+        }[self.kind]
+        return (
+            f"With probability at least {100 * self.coverage:g} %, the set of {case}{whom} "
+            f"contains its true class, on average over {average} from the same population{caveat}."
+        )
 
     def predict(self, q: Any) -> PredictionSets:
         """The prediction set of each case.
@@ -85,8 +93,8 @@ class SetPredictor(Tabular):
             True classes, names or positions.
         groups : array (N,), optional
             Which cases belong together; needed if the sets were fitted with groups, and coverage is
-            then that of a random group. Of sets fitted without groups it is that of a random case,
-            with intervals that allow for the groups.
+            then that of a random case of a random group. Of sets fitted without groups it is that
+            of a random case, with intervals that allow for the groups.
         confidence : float
             Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where
             nothing was missed, they are exact for as many independent groups.
@@ -102,24 +110,19 @@ class SetPredictor(Tabular):
 
         return save_fitted(self, SETS, path)
 
-    def _columns(self) -> dict[str, Any]:
-        # a class is in the set if its score -p is at most its threshold
-        return {"class": self.class_names, "in_set_from": -self.thresholds}
+    def _title(self) -> str:
+        return f"Sets of classes. {self.guarantee}"
 
-    def _summary(self) -> Summary:
-        header = ("guarantee for", "classes", "cases", "in the set if")
-        rows = []
-        for event in self.events[:SHOWN]:
-            classes = list(event.classes)
-            names = first_names([self.class_names[k] for k in classes], 3)
-            limits = -self.thresholds[classes]
-            ends = sorted({f"{limits.min():.4g}", f"{limits.max():.4g}"})
-            cases = f"{event.n_cases:,}"
-            if event.n_groups is not None:
-                cases += f" in {event.n_groups:,} groups"
-            rows.append((event.name, names, cases, f"p ≥ {' to '.join(ends)}"))
-        kind = "event" if self.kind == "events" else self.kind
-        title = f"Sets (coverage {self.coverage:g} per {kind})"
-        if len(self.events) > SHOWN:
-            title += f" (the first {SHOWN} of {len(self.events)})"
-        return Summary(title, header, rows, self.guarantee)
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {
+            "guarantee_for": [event.name for event in self.events],
+            "classes": [self._class_list(event) for event in self.events],
+            "n_cases": [event.n_cases for event in self.events],
+        }
+        if self.grouped:
+            columns["n_groups"] = [event.n_groups for event in self.events]
+        # a class is in the set if its score -p is at most its threshold
+        return columns | {"in_set_from": [-event.threshold for event in self.events]}
+
+    def _class_list(self, event: EventThreshold) -> str:
+        return first_names([self.class_names[k] for k in event.classes])

@@ -77,16 +77,6 @@ def proves_error_rate(errors: Any, n: Any, rate: float, delta: float) -> Any:
     return bdtr(np.asarray(errors, float), n, rate) <= delta
 
 
-def allowed_errors(n: int, rate: float, delta: float) -> int:
-    """The most errors among ``n`` cases that prove an error rate below ``rate``; −1 if not even 0
-    do.
-
-    >>> [allowed_errors(n, 0.05, 0.05) for n in (58, 59, 1000)]
-    [-1, 0, 38]
-    """
-    return int(np.sum(proves_error_rate(np.arange(n + 1), n, rate, delta))) - 1
-
-
 def fewest_with_confidence(rate: float, delta: float) -> int:
     """The fewest cases without an error that prove an error rate below ``rate``: (1 − rate)ⁿ ≤ δ.
 

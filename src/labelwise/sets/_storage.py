@@ -15,7 +15,7 @@ from ..io.files import reading
 from ._predictor import EventThreshold, SetPredictor
 from .labels import LabelThresholds
 
-SETS, LABELS = "labelwise sets 5", "labelwise label thresholds 4"
+SETS, LABELS = "labelwise sets 6", "labelwise label thresholds 5"
 
 
 def save_fitted(

@@ -11,20 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, share_estimate
 from .._tables import Tabular
 from .._validation.labels import outcomes_by_class
-from ._input import case_groups, check_classes, class_probabilities
+from ._input import case_groups, check_classes, class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
-from ._quantiles import (
-    allowed_errors,
-    as_level,
-    conformal_threshold,
-    fewest_cases,
-    fewest_with_confidence,
-)
+from ._quantiles import as_level, conformal_threshold, fewest_cases
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,23 +31,17 @@ class LabelThresholds(Tabular):
     class_names: tuple[str, ...]
     miss_rate: float
     false_alarm_rate: float
-    confidence: float | None
     n_present: np.ndarray
     n_absent: np.ndarray
     grouped: bool = False
 
     @property
     def guarantee(self) -> str:
-        """What is guaranteed, for whom, and on average over what or with which confidence."""
+        """What is guaranteed, for whom, and on average over what."""
         what = (
             f"a present label is answered no with probability at most {self.miss_rate:g}, and an "
             f"absent one yes with at most {self.false_alarm_rate:g}"
         )
-        if self.confidence is not None:
-            return (
-                f"With confidence {100 * self.confidence:g} % over calibration samples, for each "
-                f"of these statements by itself: {what} (Learn then Test)."
-            )
         who = "a random case of a new group" if self.grouped else "a new case"
         return (
             f"For each label, on average over calibration samples, in {who}: {what} (conformal "
@@ -94,23 +81,7 @@ class LabelThresholds(Tabular):
         answers = self.predict(q).answer
         present = outcomes_by_class(y_true, self.class_names, answers.shape[:-1])
         answer = answers.reshape(present.shape)
-        if self.grouped and groups is None:
-            raise InputError(
-                "these thresholds were fitted with `groups`, so they are evaluated by group",
-                fix="groups",
-            )
-        estimand, who = "case", "a random case"
-        if self.grouped:
-            estimand, who = "group", "a random case of a random group"
-        method, note = "Clopper–Pearson", ""
-        if groups is not None:
-            method = f"over groups, of a random {estimand}"
-            note = (
-                f"Shares are those of {who}, and intervals allow for dependence within groups. "
-                "Where there were no errors, the groups "
-                "are the units of an exact interval."
-            )
-        code = case_groups(groups, len(present))
+        code, estimand, note = groups_to_evaluate(groups, len(present), self.grouped)
 
         def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
             """The share of hits among the chosen cases of each label."""
@@ -119,7 +90,7 @@ class LabelThresholds(Tabular):
                 here = among[:, k]
                 share = share_estimate(hits[here, k], code[here], confidence, estimand=estimand)
                 found[:, k] = share.value, share.low, share.high
-            return Estimate(found[0], found[1], found[2], confidence, method)
+            return Estimate(found[0], found[1], found[2], confidence, share.method)
 
         return LabelEvaluation(
             shares(answer == 0, present),
@@ -128,8 +99,7 @@ class LabelThresholds(Tabular):
             present.sum(axis=0),
             (~present).sum(axis=0),
             self.class_names,
-            self.guarantee,
-            note,
+            self.guarantee + note,
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -157,7 +127,6 @@ def fit_labels(
     *,
     miss_rate: float = 0.1,
     false_alarm_rate: float = 0.1,
-    confidence: float | None = None,
     groups: Any = None,
 ) -> LabelThresholds:
     r"""Thresholds that answer yes, no or unsure for each label and bound its miss rate and its
@@ -166,9 +135,7 @@ def fit_labels(
     .. math:: P(\text{no} \mid \text{present}) \le \text{miss rate}, \qquad
               P(\text{yes} \mid \text{absent}) \le \text{false alarm rate}
 
-    On average over calibration samples (conformal risk control: Angelopoulos et al. 2024), or with
-    a ``confidence`` over calibration samples, by exact binomial tests in a fixed sequence (Learn
-    then Test: Angelopoulos et al. 2021).
+    On average over calibration samples (conformal risk control: Angelopoulos et al. 2024).
 
     Parameters
     ----------
@@ -177,11 +144,8 @@ def fit_labels(
         class of a case is its only label.
     y_cal : array (N, K) of 0 and 1, or (N,) of classes
     miss_rate, false_alarm_rate : float
-    confidence : float, optional
-        Such as 0.95, for each label by itself; without it the rates hold on average.
     groups : array (N,), optional
-        Which cases belong together; then the rates are those of a random case of a new group. Not
-        with ``confidence``.
+        Which cases belong together; then the rates are those of a random case of a new group.
 
     Returns
     -------
@@ -205,24 +169,14 @@ def fit_labels(
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)
     code = case_groups(groups, len(p))
-    delta = None  # the error probability of each test
-    if confidence is not None:
-        if groups is not None:
-            raise ValueError(
-                "`confidence` cannot be combined with `groups`: its tests are about independent "
-                "cases. Without it the rates hold on average"
-            )
-        delta = float(1 - as_level(confidence, "confidence"))
     lower, upper = np.empty(k), np.empty(k)
     unit = "cases" if groups is None else "groups"
     for j, name in enumerate(names):
         here, scores = present[:, j], p[:, j].astype(float)
         whom = f"{unit} with the label {name!r}"
-        lower[j] = -_label_threshold(-scores[here], 1 - miss, delta, code[here], "miss_rate", whom)
+        lower[j] = -_label_threshold(-scores[here], 1 - miss, code[here], "miss_rate", whom)
         whom = f"{unit} without the label {name!r}"
-        above = _label_threshold(
-            scores[~here], 1 - alarm, delta, code[~here], "false_alarm_rate", whom
-        )
+        above = _label_threshold(scores[~here], 1 - alarm, code[~here], "false_alarm_rate", whom)
         upper[j] = np.nextafter(above, inf)
     both = lower > upper  # no doubt is left: any cut between them keeps both rates
     lower[both] = upper[both] = (lower[both] + upper[both]) / 2
@@ -233,7 +187,6 @@ def fit_labels(
         names,
         float(miss_rate),
         float(false_alarm_rate),
-        confidence,
         counts,
         len(p) - counts,
         groups is not None,
@@ -241,25 +194,14 @@ def fit_labels(
 
 
 def _label_threshold(
-    scores: np.ndarray,
-    level: Fraction,
-    delta: float | None,
-    code: np.ndarray,
-    option: str,
-    whom: str,
+    scores: np.ndarray, level: Fraction, code: np.ndarray, option: str, whom: str
 ) -> float:
-    """The threshold that a share ``level`` of new scores does not exceed: on average, or with
-    confidence 1 − δ.
-    """
+    """The threshold that a share ``level`` of new scores does not exceed, on average."""
     found, groups = np.unique(code, return_inverse=True)
-    n, rate = len(found), float(1 - level)
-    needed = fewest_cases(level) if delta is None else fewest_with_confidence(rate, delta)
+    n, needed = len(found), fewest_cases(level)
     if n < needed:
         raise ValueError(
-            f"`{option}` {rate:g} needs at least {needed} calibration {whom}; got {n}. Collect "
-            "more, or allow a higher rate"
+            f"`{option}` {float(1 - level):g} needs at least {needed} calibration {whom}; got {n}. "
+            "Collect more, or allow a higher rate"
         )
-    if delta is not None:
-        # Of the scores, so many may lie above: fixed-sequence tests from the largest one down.
-        return float(np.sort(scores)[n - 1 - allowed_errors(n, rate, delta)])
     return conformal_threshold(scores, level, groups if n < len(scores) else None)
