@@ -100,9 +100,4 @@ def test_two_by_two_is_too_small_to_find_anything() -> None:
     s = lw.decompose(q).sources(rng=0)
     assert s.smallest_p.tolist() == [0.5, 0.5]
     assert s.p_values.min() >= 0.4
-    expected = (
-        "Too few levels or permutations to show an effect of f0 (p cannot be below 0.5 here) or f1 "
-        "(p cannot be below 0.5 here)."
-    )
-    assert s.sentence.startswith(expected)
-    assert "chance" not in s.sentence
+    assert "Too few levels or permutations to show an effect of: f0, f1." in s.sentence

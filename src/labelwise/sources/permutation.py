@@ -76,36 +76,20 @@ def permute_members(
     inside = inside / np.sqrt(counts)[:, None]  # (P, n, M)
     between = np.einsum("pau,uvk,pav->pk", inside, products, inside, optimize=True)
     noise = np.maximum(np.einsum("uuk->k", products) - between, 0) / (m - n)
-    # Levels with equally many members can change places.
-    same = prod(factorial(x) for x in np.bincount(counts).tolist())
-    groupings = _n_level_assignments(counts) // same
-    smallest = max(1 / groupings, 1 / len(assignments))
+    # Members of a level, and levels with equally many members, can change places.
+    same = [*counts.tolist(), *np.bincount(counts).tolist()]
+    smallest = max(prod(map(factorial, same)) / factorial(m), 1 / len(assignments))
     return _permutation_p_values(between / (n - 1), n - 1, noise, m - n, smallest)
-
-
-def _n_level_assignments(counts: np.ndarray) -> int:
-    return factorial(int(counts.sum())) // prod(factorial(x) for x in counts.tolist())
 
 
 def _level_assignments(
     codes: np.ndarray, n_permutations: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(P, M): levels of the members, the first one as observed; all of them where there are few."""
-    counts = np.bincount(codes)
-    if _n_level_assignments(counts) > n_permutations + 1:
-        drawn = rng.permuted(np.broadcast_to(codes, (n_permutations, len(codes))), axis=1)
-        return np.concatenate([codes[None], drawn])
-    found = [np.full(len(codes), -1)]
-    for level, count in enumerate(counts):
-        longer = []
-        for given in found:
-            for chosen in combinations(np.flatnonzero(given < 0), count):
-                filled = given.copy()
-                filled[list(chosen)] = level
-                longer.append(filled)
-        found = longer
-    others = [x for x in found if not np.array_equal(x, codes)]
-    return np.stack([codes, *others])
+    """(P, M): levels of the members, the first one as observed; all orders of few members."""
+    if factorial(len(codes)) <= n_permutations + 1:
+        return np.asarray(codes[np.array(list(permutations(range(len(codes)))))])
+    drawn = rng.permuted(np.broadcast_to(codes, (n_permutations, len(codes))), axis=1)
+    return np.concatenate([codes[None], drawn])
 
 
 def _permutation_p_values(

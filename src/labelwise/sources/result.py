@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._format import MISSING, fixed, number, percent
-from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, frame
+from .._tables import Summary, Tabular, counted, first_names
 from .components import shares_of_sources
 
 LEVEL = 0.05
@@ -17,7 +17,7 @@ OFF = 0.5  # the share of a main effect from which one of several levels is name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sources(Shown):
+class Sources(Tabular):
     """Epistemic uncertainty by source, returned by ``u.sources()``."""
 
     names: tuple[str, ...]
@@ -87,24 +87,21 @@ class Sources(Shown):
             raise KeyError(f"no source {name!r}; there are {', '.join(self.names)}")
         return np.asarray(self.values[self.names.index(name)])
 
-    def to_frame(self, *, library: Library = "pandas") -> Any:
+    def _columns(self) -> dict[str, Any]:
         """A row for each source and label: mean contribution, its share of the epistemic
         uncertainty, variance component, p-value.
         """
         s, k = self.means.shape
         p = np.full((s, k), np.nan)
         p[: len(self.factors)] = self.label_p_values
-        return frame(
-            {
-                "source": np.repeat(np.asarray(self.names, object), k),
-                "label": np.tile(np.asarray(self.class_names, object), s),
-                "epistemic": self.means.ravel(),
-                "share": shares_of_sources(self.means).ravel(),
-                "variance": self.variance.ravel(),
-                "p_value": p.ravel(),
-            },
-            library,
-        )
+        return {
+            "source": np.repeat(np.asarray(self.names, object), k),
+            "label": np.tile(np.asarray(self.class_names, object), s),
+            "epistemic": self.means.ravel(),
+            "share": shares_of_sources(self.means).ravel(),
+            "variance": self.variance.ravel(),
+            "p_value": p.ravel(),
+        }
 
     def level_shares(self, factor: str) -> dict[str, float]:
         """The share of each level in the main effect of its factor, all labels together, largest
@@ -131,62 +128,42 @@ class Sources(Shown):
             f"({first_names(self.class_names)})"
         )
         header = ("source", "mean", "share", "corrected", "p", "smallest p")
-        return Summary(title, header, rows[:SHOWN], "\n  ".join(self._sentences()))
+        return Summary(title, header, rows, self.sentence)
 
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        return " ".join(self._sentences())
-
-    def _sentences_on_tests(self) -> Iterator[str]:
         if np.isnan(self.p_values).all():
-            yield (
+            sentences = [
                 "Without replicates or a second factor, effects cannot be distinguished from noise."
-            )
-            return
-        if self.found:
-            yield (
-                f"More than chance (permutation test, {percent(LEVEL, 0)} level): "
-                f"{', '.join(self.found)}."
-            )
-        not_shown, blind = [], []
-        for name, p, smallest in zip(self.factors, self.p_values, self.smallest_p, strict=True):
-            if smallest > LEVEL:
-                blind.append(f"{name} (p cannot be below {number(smallest, 2)} here)")
-            elif p > LEVEL:
-                not_shown.append(
-                    f"{name} (p = {fixed(p, 3)}, the smallest possible is {number(smallest, 2)})"
-                )
-        if not_shown:
-            yield (
-                f"Not shown at the {percent(LEVEL, 0)} level, which does not rule out an effect: "
-                f"{', '.join(not_shown)}."
-            )
-        if blind:
-            yield f"Too few levels or permutations to show an effect of {' or '.join(blind)}."
-
-    def _sentences(self) -> Iterator[str]:
-        yield from self._sentences_on_tests()
+            ]
+        else:
+            found = ", ".join(self.found) or "no factor"
+            sentences = [
+                f"More than chance (permutation test, {percent(LEVEL, 0)} level): {found}."
+            ]
+            if len(self.found) < len(self.factors):
+                sentences.append("This does not rule out effects of the others.")
+            pairs = zip(self.factors, self.smallest_p, strict=True)
+            blind = [name for name, smallest in pairs if smallest > LEVEL]
+            if blind:
+                few = ", ".join(blind)
+                sentences.append(f"Too few levels or permutations to show an effect of: {few}.")
         for factor, levels in self.levels.items():
             level, share = next(iter(self.level_shares(factor).items()))
             # halfway between equal shares and a level that alone is off
             if len(levels) > 2 and share >= OFF:
-                yield (
+                sentences.append(
                     f"Of {factor}, {level!r} differs most from the others ({percent(share, 0)} of "
                     "its main effect)."
                 )
         fewest, most = self.cell_sizes
-        by_cells = len(self.factors) > 1  # the members of one factor are permuted themselves
-        if by_cells and fewest < most:
-            yield (
-                f"The cells have {fewest} to {most} members; tests and estimates use the cells' "
-                "means."
-            )
-        if by_cells and most > 2 * fewest:
+        if len(self.factors) > 1 and fewest < most:
             # Simulated: the level is .05 with 4 to 8 members, .07 with 1 to 16.
-            yield (
-                "Means of so different numbers of members are not equally noisy, so that p-values "
-                "may be somewhat too small."
+            sentences.append(
+                f"The cells have {fewest} to {most} members; tests and estimates use the cells' "
+                "means, and if the numbers are very different, p-values may be too small."
             )
         if self.reweighted:
-            yield "The sources are those of an ensemble in which each cell weighs the same."
+            sentences.append("Each cell weighs the same here.")
+        return " ".join(sentences)
