@@ -704,8 +704,8 @@ COSTS: list[tuple[str, str | None, int, str]] = [
         "matrix = [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 3, 1], [1, 1, 1, 0]]\n",
         0,
         (
-            "Note: costs.toml: the matrix says that predicting 2 costs 3 even if it is right; its "
-            "diagonal is usually 0"
+            "Note: costs.toml: right predictions cost something; the diagonal of the matrix is "
+            "usually 0"
         ),
     ),
     ("61 empty", "", 2, "costs.toml: there are no costs. The shortest are: default = 1"),
@@ -818,7 +818,7 @@ def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:
         main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")]
     )
     assert result.exit_code == 0, result.output
-    assert "each is decided by itself (--task per_label)" in result.output
+    assert "Decisions (per_label)" in result.output
     (tmp_path / "costs.toml").write_text("matrix = [[0, 1], [1, 0]]\n")
     result = CliRunner().invoke(
         main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")]

@@ -40,18 +40,22 @@ def test_the_numbers_are_those_of_the_library(here: Path) -> None:
     reliability = lw.calibration.vote_reliability(q, votes)
     score = lw.calibration.score_votes(lw.decompose(q, "squared").aleatoric, q, votes)
     check = lw.calibration.check_votes(q, votes, rng=0)
-    assert numbers["cases"] == 400
-    assert numbers["left_out"] == 0
-    assert (numbers["ok"], numbers["sentence"]) == (check.ok, str(check))
-    assert numbers["labels"] == NAMES
+    assert (numbers["check"]["ok"], numbers["sentence"]) == (check.ok, str(check))
+    found_reliability = numbers["reliability"]
+    assert found_reliability["n_cases"] == 400
+    assert found_reliability["left_out"] == 0
+    assert found_reliability["class_names"] == NAMES
     for part in ("total", "aleatoric", "epistemic"):
-        claim = getattr(reliability, part).labels
-        np.testing.assert_allclose(numbers[part]["claimed"], claim.claimed)
-        np.testing.assert_allclose(numbers[part]["observed"]["value"], claim.observed.value)
-        np.testing.assert_allclose(numbers[part]["ratio"]["high"], claim.ratio.high)
-    np.testing.assert_allclose(numbers["score"]["low"], score.score.low)
-    np.testing.assert_allclose(numbers["calibration"], score.calibration)
-    np.testing.assert_allclose(numbers["resolution"], score.resolution)
+        claim, numbers_of_part = (
+            getattr(reliability, part).labels,
+            found_reliability[part]["labels"],
+        )
+        np.testing.assert_allclose(numbers_of_part["claimed"], claim.claimed)
+        np.testing.assert_allclose(numbers_of_part["observed"]["value"], claim.observed.value)
+        np.testing.assert_allclose(numbers_of_part["ratio"]["high"], claim.ratio.high)
+    np.testing.assert_allclose(numbers["score"]["score"]["low"], score.score.low)
+    np.testing.assert_allclose(numbers["score"]["calibration"], score.calibration)
+    np.testing.assert_allclose(numbers["score"]["resolution"], score.resolution)
 
 
 def test_votes_in_the_prediction_file_and_beside_other_results(here: Path) -> None:
@@ -68,11 +72,12 @@ def test_it_says_what_people_say(here: Path) -> None:
     result = run("evaluate", "preds.npz", "--votes", "some.npy")
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
-    assert text.startswith("Claimed ÷ observed in votes on 390 cases, squared loss, 95 % interval")
+    assert text.startswith(
+        "Claimed ÷ observed over 390 cases (10 with fewer than two votes are left out)"
+    )
     assert (
         "Aleatoric: half the probability that two people disagree about the label. Below 1: the "
-        "members claim less than there is. 10 cases with fewer than two votes are left out. The "
-        "votes contradict the claims" in text
+        "members claim less than there is. The votes contradict the claims" in text
     )
 
 
@@ -83,14 +88,14 @@ def test_annotators_and_labels_that_may_occur_together(here: Path) -> None:
     numbers = found("ecg.npz", "--multilabel", "--votes", "readers.npz")["votes"]
     expected = lw.calibration.vote_reliability(ecg.ensemble, ecg.votes, annotators=ecg.readers)
     low = expected.aleatoric.labels.ratio.low
-    np.testing.assert_allclose(numbers["aleatoric"]["ratio"]["low"], low)
+    np.testing.assert_allclose(numbers["reliability"]["aleatoric"]["labels"]["ratio"]["low"], low)
 
 
 def test_too_few_disagreements_for_a_test(here: Path) -> None:
     np.savez("sure.npz", probs=np.tile([[[0.999, 0.001]]], (2, 30, 1)))
     np.save("same.npy", np.tile([3, 0], (30, 1)))
     numbers = found("sure.npz", "--votes", "same.npy")["votes"]
-    assert numbers["ok"] is None
+    assert numbers["check"] is None
     assert numbers["sentence"].startswith("`votes` must hold at least 20 disagreements")
 
 

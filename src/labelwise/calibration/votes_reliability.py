@@ -49,6 +49,8 @@ class VoteReliability(Tabular):
             if summed is not None:
                 sums.append(f"{name} {summed.ratio.value:.2f}")
         title = f"Claimed ÷ observed over {counted(self.n_cases, 'case')}"
+        if self.left_out:
+            title += f" ({self.left_out:,} with fewer than two votes are left out)"
         if sums:
             title += f"; of the sum of all labels: {', '.join(sums)}"
         return title

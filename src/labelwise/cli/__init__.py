@@ -92,21 +92,10 @@ class Commands(click.Group):
             ctx.fail(f"No such command {args[0]!r}{suggest(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
-        """Parse the words. Unlike click, do not print an empty line on Ctrl-C."""
-        try:
-            return super().make_context(*args, **options)
-        except KeyboardInterrupt as error:
-            raise click.Abort from error
-
     def invoke(self, ctx: click.Context) -> object:
-        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line
-        on Ctrl-C.
-        """
+        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise click.Abort from error
         except EOFError as error:
             reason = f": {error}" if str(error) else ""
             raise ValueError(f"the input ends too early{reason}") from error

@@ -247,23 +247,14 @@ def _check_there(path: Path, kind: str) -> None:
 
 def read_costs(path: Path) -> Costs:
     """Costs from a TOML file; a right prediction that costs something is noted."""
-    import numpy as np
-
     from ..decisions import Costs
 
     _check_there(path, "costs")
     with reading(path):
         costs = Costs.from_toml(path)
-    if costs.matrix is not None and np.any(np.diagonal(costs.matrix)):
-        k = int(np.flatnonzero(np.diagonal(costs.matrix))[0])
-        name: Any = k
-        if costs.class_names is not None:
-            name = costs.class_names[k]
-        note = one_line(
-            f"{path.name}: the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} "
-            "even if it is right; its diagonal is usually 0"
-        )
-        echo(f"Note: {note}", err=True)
+    if costs.matrix is not None and costs.matrix.diagonal().any():
+        note = "right predictions cost something; the diagonal of the matrix is usually 0"
+        echo(f"Note: {path.name}: {note}", err=True)
     return costs
 
 

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from .._tables import Summary, json_ready, shortened
 
-if TYPE_CHECKING:
-    from .._resampling import Estimate
+Section = tuple[dict[str, Any], str]
+"""A part of the output: as data for --json, and as text."""
 
 # Characters that could control a terminal or reorder text: C0 and C1 controls, line separators,
 # bidirectional embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be
@@ -74,13 +74,10 @@ def echo_data(text: str) -> None:
 
 
 def echo_json(value: Any) -> None:
-    """``value`` as JSON in ASCII, whatever the terminal; NaN and infinity become null."""
+    """``value`` as JSON in ASCII, whatever the terminal; results of the library by their fields,
+    NaN and infinity as null.
+    """
     click.echo(json.dumps(json_ready(value), indent=2))
-
-
-def interval_of(estimate: Estimate) -> dict[str, Any]:
-    """An estimate, or an array of them, as plain data."""
-    return {key: getattr(estimate, key) for key in ("value", "low", "high", "confidence")}
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import InputError
 from .._format import percent
-from .._tables import counted
-from ._output import echo, echo_table
+from .._tables import Summary, counted
+from ._output import Section
 
 if TYPE_CHECKING:
     from ..io import Predictions
     from ..losses import LossName
 
 
-def compare_members(loaded: Predictions, loss: LossName) -> dict[str, Any]:
-    """What each factor of the members contributes, and each level of a factor with its accuracy,
-    as plain data. Without factors each member is a level.
+def compare_members(loaded: Predictions, loss: LossName) -> Section:
+    """What each factor of the members contributes, and each level of a factor with its accuracy.
+    Without factors each member is a level.
     """
     import numpy as np
 
@@ -40,37 +40,24 @@ def compare_members(loaded: Predictions, loss: LossName) -> dict[str, Any]:
     levels = []
     for factor in found.factors:
         for level, share in found.level_shares(factor).items():
-            accuracy = None
+            row = {"level": level, "factor": factor, "share": share, "accuracy": None}
             if right is not None:
-                accuracy = float(right[np.array(q.factors[factor]) == level].mean())
-            row = {"factor": factor, "level": level, "share": share, "accuracy": accuracy}
+                row["accuracy"] = right[np.array(q.factors[factor]) == level].mean()
             levels.append(row)
-    return {
+    data = {
         "instances": len(loaded),
-        "names": found.names,
-        "means": found.means.sum(axis=1),
-        "p_values": found.p_values,
+        "sources": found.to_records(),
         "levels": levels,
         "sentence": found.sentence,
     }
-
-
-def show_members(result: dict[str, Any]) -> None:
-    """`compare_members` as tables and sentences."""
-    whole = sum(result["means"]) or 1.0
-    rows = []
-    for i, name in enumerate(result["names"]):
-        p = None
-        if i < len(result["p_values"]):
-            p = float(result["p_values"][i])
-        rows.append((name, percent(result["means"][i] / whole, 0), p))
-    instances = counted(result["instances"], "instance")
-    title = f"Sources of epistemic uncertainty, {instances} that all members answered"
-    echo_table(title, ("source", "share", "p"), rows)
-    levels = []
-    for row in result["levels"]:
+    cells = []
+    for row in levels:
         accuracy = None if row["accuracy"] is None else percent(row["accuracy"])
-        levels.append((row["level"], row["factor"], percent(row["share"], 0), accuracy))
-    columns = ("level", "factor", "share of its factor", "accuracy")
-    echo_table("Levels, farthest from the others first", columns, levels)
-    echo(result["sentence"])
+        cells.append((row["level"], row["factor"], percent(row["share"], 0), accuracy))
+    table = Summary(
+        "Levels, farthest from the others first",
+        ("level", "factor", "share of its factor", "accuracy"),
+        cells,
+    )
+    instances = counted(len(loaded), "instance")
+    return data, f"{instances} that all members answered.\n{found!r}\n\n{table.text()}"

@@ -19,7 +19,6 @@ from ._output import (
     check_csv,
     echo,
     echo_json,
-    interval_of,
     json_option,
     one_line,
     write_csv,
@@ -94,12 +93,6 @@ def command(
     from ..decisions.frames import decision_csv_rows
 
     loaded = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
-    if task is None:
-        task = "multiclass"
-        if loaded.multilabel:
-            task = "per_label"
-            note = "the labels may occur together, so each is decided by itself (--task per_label)"
-            echo(f"Note: {note}", err=True)
     costs = read_costs(costs_file)
     with warnings_as_notes():  # such as that the probabilities are badly calibrated
         plan = decide(loaded, costs, task=task, y_true=loaded.y_true)
@@ -119,21 +112,15 @@ def command(
         names, counts = np.unique(plan.action_names, return_counts=True)
         result = {
             "cases": len(loaded),
-            "task": task,
+            "task": plan.task,
             "actions": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "expected_cost": per_case.mean(),
             "value_of_label": plan.value_of_label.mean(),
             "value_of_knowledge": plan.value_of_knowledge.mean(),
             "break_even": plan.break_even,
-            "realized_minus_expected": None,
-            "classes": None,
-            "realized_cost": None,
+            "summary": story,
             "explanations": {str(ids[i]): plan.explain(i) for i in worst},
         }
-        if story is not None:
-            result["realized_minus_expected"] = interval_of(story.excess)
-            result["classes"] = story.to_dict()
-            result["realized_cost"] = story.cost_after
         echo_json(result)
         return
     echo(repr(plan))

@@ -11,8 +11,8 @@ import click
 from ._input import Choice
 from ._output import echo
 from ._paths import OutputPath
-from ._votes import compare_votes, show_votes
-from .evaluate import detection_numbers, evaluation_numbers, show_detection, show_evaluation
+from ._votes import compare_votes
+from .evaluate import evaluate_detection, evaluate_instances
 
 
 @click.command()
@@ -54,11 +54,13 @@ def command(data: str, output: Path) -> None:
         ecg = load_ecg_ensemble()
         cases = Predictions(q=ecg.ensemble, y_true=ecg.y_true)
         write_report(output, cases, title="ECG")
-    show_evaluation(evaluation_numbers(cases, "log"), cases)
+    sections = [evaluate_instances(cases, "log")]
     for name, other in others.items():
-        show_detection(detection_numbers(cases, other, "log"), name)
+        sections.append(evaluate_detection(cases, other, name, "log"))
     if data == "ecg":
-        show_votes(compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers))
+        sections.append(compare_votes(ecg.ensemble, None, ecg.votes, annotators=ecg.readers))
+    for _, text in sections:
+        echo(f"{text}\n")
     echo(f"To explore single cases and costs, open {output.resolve().as_uri()} in a browser.")
 
 

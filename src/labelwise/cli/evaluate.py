@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._format import fixed, percent
-from .._tables import counted
+from .._tables import Summary, counted
 from ._input import Given, loss_option, predictions_argument, read_predictions
-from ._output import echo, echo_json, echo_table, interval_of, json_option
+from ._output import Section, echo, echo_json, json_option
 from ._paths import InputPath, PredictionPath
-from ._sources import compare_members, show_members
-from ._votes import compare_votes, find_votes, show_votes
+from ._sources import compare_members
+from ._votes import compare_votes, find_votes
 
 if TYPE_CHECKING:
-    from ..evaluation.classes import ByClass
     from ..io import Predictions
     from ..losses import LossName
 
@@ -76,70 +75,32 @@ def command(
     loaded = read_predictions(predictions, quiet=as_json)
     _check_instances(loaded, predictions.name)
     votes = find_votes(predictions, votes_file)
-    result: dict[str, Any] = {}
-    if loaded.y_true is not None:
-        result = evaluation_numbers(loaded, loss)
-        if ood is not None:
-            other = _read_ood_predictions(
-                predictions.other(ood), loaded, predictions.name, quiet=as_json
-            )
-            result |= detection_numbers(loaded, other, loss)
-    elif ood is not None or not (votes or sources):
+    if loaded.y_true is None and (ood is not None or not (votes or sources)):
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
-    if votes:
-        result["votes"] = compare_votes(loaded.distribution(), loaded.groups, **votes)
-    if sources:
-        result["sources"] = compare_members(loaded, loss)
-    if as_json:
-        echo_json(result)
-        return
+    data: dict[str, Any] = {}
+    texts = []
     if loaded.y_true is not None:
-        show_evaluation(result, loaded)
+        numbers, text = evaluate_instances(loaded, loss)
+        data |= numbers
+        texts.append(text)
     if ood is not None:
-        show_detection(result, ood)
+        given = predictions.other(ood)
+        other = _read_ood_predictions(given, loaded, predictions.name, quiet=as_json)
+        numbers, text = evaluate_detection(loaded, other, given.name, loss)
+        data |= numbers
+        texts.append(text)
     if votes:
-        show_votes(result["votes"])
+        data["votes"], text = compare_votes(loaded.distribution(), loaded.groups, **votes)
+        texts.append(text)
     if sources:
-        show_members(result["sources"])
-
-
-def show_evaluation(result: dict[str, Any], loaded: Predictions) -> None:
-    """`evaluation_numbers` as tables and sentences."""
-    right = "share of labels right" if loaded.multilabel else "accuracy"
-    echo_table(
-        f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, "
-        f"calibration error {fixed(result['calibration_error'], 3)}",
-        ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
-        [(part, *x.values()) for part, x in result["rejection"].items()],
-    )
-    echo(result["calibration"]["sentence"])
-    title = "Classes"
-    if loaded.n_members != 1:
-        title += ", most disagreement among the members first"
-    columns = ("epistemic, own instances", "epistemic, all", "epistemic share, own instances")
-    rows = [tuple(x.values()) for x in result["classes"][:MAX_CLASSES]]
-    if len(rows) < len(result["classes"]):
-        title += f" (the first {len(rows)} of {len(result['classes']):,}; --json has all)"
-    echo_table(title, ("class", "instances", *columns), rows)
-    if result["members"] is not None:
-        echo(result["members"])
-
-
-def show_detection(result: dict[str, Any], ood: Path | str) -> None:
-    """`detection_numbers` as a table."""
-    instances = counted(result["out_of_distribution"], "instance")
-    title = f"Out-of-distribution detection: {instances} of {ood}"
-    if result["groups"] is not None:
-        title += f", intervals over {counted(result['groups'], 'group')}"
-    rows = []
-    for part, x in result["detection"].items():
-        interval = None
-        if x["low"] is not None and isfinite(x["low"]):
-            interval = f"{fixed(x['low'], 4)} to {fixed(x['high'], 4)}"
-        rows.append((part, x["auroc"], interval, x["aupr"], x["fpr95"]))
-    echo_table(title, ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"), rows)
+        data["sources"], text = compare_members(loaded, loss)
+        texts.append(text)
+    if as_json:
+        echo_json(data)
+    else:
+        echo("\n\n".join(texts))
 
 
 def _check_instances(loaded: Predictions, name: str) -> None:
@@ -175,10 +136,9 @@ def _read_ood_predictions(
     return other
 
 
-def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
-    """All numbers of labeled predictions, as plain data; for labels that
-    may occur together, accuracy is the share of labels that are right. One member has no epistemic
-    uncertainty.
+def evaluate_instances(loaded: Predictions, loss: LossName) -> Section:
+    """All numbers of labeled predictions. For labels that may occur together, accuracy is the share
+    of labels that are right; one member has no epistemic uncertainty.
     """
     from ..calibration import calibration_errors
     from ..calibration.check import confidence_sentence, mean_overconfidence
@@ -188,12 +148,13 @@ def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
 
     found = summarize_instances(loaded, loss)
     right, confidence = found.right, found.confidence
-    instances = counted(len(loaded), "instance")
+    n = instances = counted(len(loaded), "instance")
+    accuracy_name, certainty = "accuracy", "maximum probability"
     if loaded.multilabel:
-        certainty, instances = "mean certainty", f"the labels of {instances}"
+        accuracy_name, certainty = "share of labels right", "mean certainty"
+        instances = f"the labels of {n}"
         error = calibration_errors(loaded, loaded.y_true).classwise.value.mean()
     else:
-        certainty = "maximum probability"
         error = top_label_error(confidence, right)
 
     single = loaded.n_members == 1
@@ -211,10 +172,15 @@ def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
         rejection[name] = numbers
     accuracy, expected = float(right.mean()), float(confidence.mean())
     overconfidence = mean_overconfidence(right, confidence, loaded.groups)
+    sentence = confidence_sentence(overconfidence, accuracy, expected, instances)
+    classes = found.classes.to_records()
+    if single:
+        for row in classes:
+            row |= dict.fromkeys(key for key in row if key.startswith("epistemic"))
     members = None
     if loaded.n_members is not None and not single:
         members = str(check_ensemble(loaded))
-    return {
+    data = {
         "instances": len(loaded),
         "classes_total": loaded.n_classes,
         "loss": loss,
@@ -222,17 +188,41 @@ def evaluation_numbers(loaded: Predictions, loss: LossName) -> dict[str, Any]:
         "accuracy": accuracy,
         "calibration": {
             "expected_accuracy": expected,
-            "overconfidence": interval_of(overconfidence),
-            "sentence": confidence_sentence(overconfidence, accuracy, expected, instances),
+            "overconfidence": overconfidence,
+            "sentence": sentence,
         },
         "calibration_error": float(error),
         "rejection": rejection,
-        "classes": _class_rows(found.classes, single),
+        "classes": classes,
     }
+    rejection_table = Summary(
+        f"{n}, {accuracy_name} {percent(accuracy)}, calibration error {fixed(error, 3)}",
+        (
+            "reject by",
+            f"area under {accuracy_name}",
+            "normalized area",
+            "AUGRC",
+            f"{accuracy_name} at 80 %",
+        ),
+        [(part, *numbers.values()) for part, numbers in rejection.items()],
+    )
+    title = "Classes"
+    if not single:
+        title += ", most disagreement among the members first"
+    if len(classes) > MAX_CLASSES:
+        title += f" (the first {MAX_CLASSES} of {len(classes):,}; --json has all)"
+    rows = [list(row.values()) for row in classes[:MAX_CLASSES]]
+    class_table = Summary(title, list(classes[0]), rows)
+    text = f"{rejection_table.text()}\n\n{sentence}\n{class_table.text()}"
+    if members is not None:
+        text += f"\n\n{members}"
+    return data, text
 
 
-def detection_numbers(loaded: Predictions, other: Predictions, loss: LossName) -> dict[str, Any]:
-    """How well each part tells ``other`` from ``loaded``, as plain data."""
+def evaluate_detection(
+    loaded: Predictions, other: Predictions, name: str, loss: LossName
+) -> Section:
+    """How well each part tells ``other``, the predictions called ``name``, from ``loaded``."""
     from ..evaluation import detection_scores
     from ..evaluation._one_pass import uncertainty_scores
     from ..evaluation.detection import as_numbers
@@ -240,34 +230,22 @@ def detection_numbers(loaded: Predictions, other: Predictions, loss: LossName) -
     inside, outside = uncertainty_scores(loaded, loss), uncertainty_scores(other, loss)
     groups: dict[str, Any] = {}
     n_groups = None
+    title = f"Out-of-distribution detection: {counted(len(other), 'instance')} of {name}"
     if loaded.groups is not None and other.groups is not None:
         groups = {"groups_in": loaded.groups, "groups_out": other.groups}
         n_groups = len({*map(str, loaded.groups), *map(str, other.groups)})
+        title += f", intervals over {counted(n_groups, 'group')}"
     single = 1 in (loaded.n_members, other.n_members)
-    detection = {}
+    detection, rows = {}, []
     for part, score in inside.items():
         numbers: dict[str, Any] = as_numbers(detection_scores(score, outside[part], **groups))
         if single and part == "epistemic":
             numbers = dict.fromkeys(numbers)
         detection[part] = numbers
-    return {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
-
-
-def _class_rows(by: ByClass, single: bool) -> list[dict[str, Any]]:
-    """What the members disagree about, class by class, most disagreement first."""
-    columns = {
-        "epistemic_own": by.ranked_means.epistemic.value,
-        "epistemic_all": by.everywhere.epistemic.value,
-        "epistemic_share": by.ranked_means.epistemic_share.value,
-    }
-    rows = []
-    for k in by.order.tolist():
-        row: dict[str, Any] = {"class": by.class_names[k], "instances": None}
-        if by.counts is not None:
-            row["instances"] = int(by.counts[k])
-        for key, values in columns.items():
-            row[key] = float(values[k])
-            if single:
-                row[key] = None  # one member has no epistemic uncertainty
-        rows.append(row)
-    return rows
+        interval = None
+        if numbers["low"] is not None and isfinite(numbers["low"]):
+            interval = f"{fixed(numbers['low'], 4)} to {fixed(numbers['high'], 4)}"
+        rows.append((part, numbers["auroc"], interval, numbers["aupr"], numbers["fpr95"]))
+    header = ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR")
+    data = {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
+    return data, Summary(title, header, rows).text()
