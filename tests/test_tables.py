@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
-from labelwise._tables import LONGEST, Summary, counted, first_names, frame, index_columns
+from labelwise._tables import (
+    LONGEST,
+    Summary,
+    Tabular,
+    counted,
+    first_names,
+    frame,
+    index_columns,
+    json_ready,
+)
 
 
 def test_summaries_are_aligned_and_harmless() -> None:
@@ -60,3 +72,20 @@ def test_names_of_instances() -> None:
         match=r"`ids` must name each of the 4 instances, shape \(2, 2\); got shape \(3,\)",
     ):
         index_columns((2, 2), ids=[1, 2, 3])
+
+
+def test_rows_as_plain_data() -> None:
+    @dataclass(frozen=True, eq=False, repr=False)
+    class Counts(Tabular):
+        names: tuple[str, ...]
+        n: np.ndarray
+
+        def _title(self) -> str:
+            return "Counts"
+
+        def _columns(self) -> dict[str, Any]:
+            return {"name": self.names, "n": self.n}
+
+    counts = Counts(("cat", "dog"), np.array([3, 4]))
+    assert counts.to_records() == [{"name": "cat", "n": 3}, {"name": "dog", "n": 4}]
+    assert json_ready({"counts": counts}) == {"counts": {"names": ["cat", "dog"], "n": [3, 4]}}

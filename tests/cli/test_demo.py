@@ -9,6 +9,7 @@ import pytest
 
 import labelwise as lw
 from command_line import run
+from labelwise._format import number
 from labelwise.io import save_predictions
 
 
@@ -51,13 +52,13 @@ def test_labels_that_occur_together_with_votes_of_readers(tmp_path, monkeypatch)
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     assert "827 instances, share of labels right 98.8 %" in text
-    assert "Claimed ÷ observed in votes on 827 cases" in text
+    assert "Claimed ÷ observed over 827 cases" in text
     assert "The votes contradict the claims" in text
     assert (tmp_path / "ecg.html").is_file()
     ecg = lw.demo.load_ecg_ensemble()
     claims = lw.calibration.vote_reliability(ecg.ensemble, ecg.votes, annotators=ecg.readers)
     for ratio in claims.aleatoric.labels.ratio.value:
-        assert f"{ratio:.2f} (" in text
+        assert f"{number(ratio, 4)} [" in text
 
 
 def test_a_mistyped_name(tmp_path) -> None:

@@ -143,11 +143,11 @@ ROWS: list[Row] = [
         {"class_names": NAMES},
         lambda: fit(groups=np.arange(40)).evaluate(POOL, Y),
         (
-            "these sets were fitted with `groups`, so they are evaluated by group. Pass the group "
+            "these were fitted with `groups`, so they are evaluated by group. Pass the group "
             "of each case, `groups`"
         ),
         ["sets", "evaluate", "p.npz", "--sets", "sets.npz"],
-        "these sets were fitted with `groups`, so they are evaluated by group. "
+        "these were fitted with `groups`, so they are evaluated by group. "
         "Save the group of each case in the prediction file, as `groups`",
     ),
     (

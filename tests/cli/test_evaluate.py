@@ -109,7 +109,7 @@ def test_one_member_has_no_epistemic_uncertainty_in_json_either(preds, tmp_path)
     assert set(found["rejection"]["epistemic"].values()) == {None}
     assert set(found["detection"]["epistemic"].values()) == {None}
     assert found["detection"]["total"]["auroc"] == pytest.approx(0.5)
-    assert {x["epistemic_all"] for x in found["classes"]} == {None}
+    assert {x["epistemic"] for x in found["classes"]} == {None}
 
 
 def test_one_instance_and_classes_without_instances(tmp_path) -> None:
@@ -194,7 +194,7 @@ def test_many_classes_are_cut_in_the_table_and_this_is_said(tmp_path) -> None:
     assert len(ranked) == k
     text = run("evaluate", path).stdout
     assert "(the first 50 of 60; --json has all)" in " ".join(text.split())
-    table = text.partition("epistemic share, own instances\n")[2].splitlines()
+    table = text.partition("epistemic_share\n")[2].splitlines()
     assert [line.split()[0] for line in table[:50]] == ranked[:50]
     assert not table[50].strip()
 

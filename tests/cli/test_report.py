@@ -135,7 +135,7 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     plan = lw.decisions.decide(
         lw.MultiLabelEnsemble(probs), lw.decisions.Costs.from_toml(costs), task="per_label"
     )
-    assert found["realized_cost"] == pytest.approx(plan.summary(y).cost_after)
+    assert found["summary"]["cost_after"] == pytest.approx(plan.summary(y).cost_after)
     found = json.loads(run("evaluate", path, "--json").output)
     assert found["accuracy"] == pytest.approx(data["exact"]["accuracy"]["value"])
     errors = lw.calibration.calibration_errors(lw.MultiLabelEnsemble(probs), y.astype(bool))

@@ -90,7 +90,7 @@ def test_pools_and_patients(folder: Path) -> None:
         "--events",
         folder / "pools.toml",
     ).output
-    assert "not for each class in 'rare'" in output
+    assert "not for each class of an event by itself" in output
     output = run(
         "fit",
         folder / "cal_patients.npz",

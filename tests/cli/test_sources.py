@@ -11,6 +11,7 @@ import pytest
 
 import labelwise as lw
 from command_line import run
+from labelwise._tables import json_ready
 from language_model_files import sample, write_samples
 
 OPTIONS = ["no", "yes", "unclear"]
@@ -50,7 +51,7 @@ def test_one_command_from_samples_to_the_prompt_that_is_off(files: list[Path]) -
     right = (p.probs.argmax(-1) == p.true_class).mean(axis=1)
     assert by_task["p4"]["accuracy"] == pytest.approx(right[3::4].mean())
     found = lw.decompose(p.distribution(), "squared").sources(rng=0)
-    assert numbers["sources"] == json.loads(json.dumps(found.to_records()))
+    assert numbers["sources"] == json_ready(found.to_records())
 
 
 def test_members_without_factors_or_labels(tmp_path: Path) -> None:

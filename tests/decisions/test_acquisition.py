@@ -175,6 +175,8 @@ def test_mistakes_are_told():
     ):
         with pytest.raises(ValueError, match=message):
             acquire(q, **arguments)
+    with pytest.raises(TypeError, match=r"`costs` must be lw.decisions.Costs\(...\); got dict"):
+        acquire(q, {"usual": 3}, budget=1)
     with pytest.raises(ValueError, match="one member says nothing"):
         acquire(lw.Ensemble(q.probs[:1]), budget=1)
     with pytest.raises(ValueError, match="one axis of instances"):

@@ -180,3 +180,12 @@ def test_one_case_without_a_batch_axis(task):
     for part in ("action", "expected_cost", "value_of_label", "value_of_knowledge", "after_answer"):
         np.testing.assert_allclose(getattr(one, part), getattr(many, part)[0], rtol=1e-12)
     assert one.explain() == many.explain(0)
+
+
+def test_the_task_defaults_to_what_the_labels_allow():
+    probs = np.random.default_rng(0).dirichlet([1, 1], (2, 5))
+    costs = Costs(default=1)
+    assert decide(lw.Ensemble(probs), costs).task == "multiclass"
+    assert decide(lw.MultiLabelEnsemble(probs), costs).task == "per_label"
+    with pytest.raises(ValueError, match=r"'per_label' \(decide about each label by itself\)"):
+        decide(lw.MultiLabelEnsemble(probs), costs, task="multilabel")

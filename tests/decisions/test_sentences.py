@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import labelwise as lw
 from labelwise.decisions import Costs, decide
@@ -58,3 +59,13 @@ def test_sentences():
         many.explain(0)
         == "act on 1, 2, 3, 4, 5, … (expected cost 0.8); abstain on 0 (expected cost 0.2)"
     )
+
+
+def test_cases_are_picked_by_position_and_labels_by_label():
+    plan = decide(
+        lw.Ensemble(np.full((2, 3, 2), 0.5), class_names=["cat", "dog"]), Costs(default=1)
+    )
+    with pytest.raises(ValueError, match=r"must be the position of a case; got 'cat'\. Pick a"):
+        plan.explain("cat")
+    with pytest.raises(ValueError, match="this decision is about the whole case"):
+        plan.explain(0, label="cat")

@@ -159,6 +159,8 @@ def test_labels_go_by_name_and_instances_by_number():
     )
     np.testing.assert_array_equal(u["0"].total, u.total[:, 1])
     np.testing.assert_array_equal(u[0].total, u.total[0])
+    with pytest.raises(ValueError, match=r"picked one by one, such as u\['0'\]"):
+        u[["0", "1"]]
     with pytest.raises(KeyError, match="no label '3'"):
         u["3"]
     with pytest.raises(TypeError, match="no length"):

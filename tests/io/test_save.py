@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import labelwise as lw
 from full_predictions import FULL, PROBS
 from labelwise.io import Predictions, load_predictions, save_predictions
 
@@ -35,6 +36,12 @@ def test_wrong_paths(tmp_path):
         load_predictions(tmp_path / "p.npz")
     with pytest.raises(TypeError, match="not both"):
         save_predictions(tmp_path / "p.npz", Predictions(probs=PROBS), y_true=np.zeros(7, int))
+
+
+def test_an_ensemble_is_given_by_its_fields(tmp_path) -> None:
+    q = lw.Ensemble(np.full((2, 3, 2), 0.5))
+    with pytest.raises(TypeError, match="must be Predictions; got Ensemble"):
+        save_predictions(tmp_path / "p.npz", q)
 
 
 def test_names_and_factors_of_the_members_come_back(tmp_path) -> None:

@@ -143,7 +143,7 @@ class BinnedErrors:
             top, last = self.p.argmax(axis=1), self.p.shape[1] - 1
             # One ascending array: the class boundaries of case i lie between i and i + 1.
             steps = np.cumsum(self.p, axis=1)
-            steps /= steps[:, -1:]
+            steps /= steps[:, -1:].copy()
             steps += np.arange(self.n)[:, None]
         for _ in range(n):
             hits = np.zeros(forecast.size, np.int64)

@@ -93,9 +93,13 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D."""
+        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line
+        on Ctrl-C.
+        """
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
         except EOFError as error:
             reason = f": {error}" if str(error) else ""
             raise ValueError(f"the input ends too early{reason}") from error
@@ -103,17 +107,16 @@ class Commands(click.Group):
     def main(
         self,
         args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
+        *others: Any,
         standalone_mode: bool = True,
-        **extra: Any,
+        **options: Any,
     ) -> Any:
         """Parse and run; the only place that handles errors, from importing a subcommand to closing
         its context.
         """
         words = list(sys.argv[1:] if args is None else args)
         run: Callable[[], Any] = functools.partial(
-            super().main, words, prog_name, complete_var, standalone_mode=False, **extra
+            super().main, words, *others, standalone_mode=False, **options
         )
         if not standalone_mode:
             return run()

@@ -90,22 +90,16 @@ def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
     """A function to call with (steps done, all steps); draws a bar on a terminal and nothing in a
     pipe.
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    with click.progressbar(length=1, label=word, file=sys.stderr, show_pos=True) as bar:
 
-    hidden = not sys.stderr.isatty()
-    # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
-    console = Console(stderr=True, quiet=hidden)
-    columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=hidden, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        def show(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        yield show
 
 
 def json_option(instead_of: str = "tables") -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -37,7 +37,7 @@ EXPLAINED = 5  # choices
     "-o",
     "--output",
     type=OutputPath(allow_dash=True),
-    help="Write the chosen cases as .csv; - for stdout.",
+    help="Table of the chosen cases (.csv); - for standard output.",
 )
 @json_option("sentences")
 def command(
@@ -49,11 +49,10 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the
-    members disagree most come first.
+    """Choose the cases of PREDICTIONS, a pool without labels, to label next.
 
-    A case counts by its label-wise epistemic uncertainty, divided by the prevalence of the class in
-    the pool; with --label only that class counts, and no costs are needed.
+    Those about which the members disagree most come first: a case counts by its label-wise
+    epistemic uncertainty, divided by the prevalence of the class in the pool.
 
     \b
     Examples:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from ._input import (
-    Choice,
     Given,
     predictions_argument,
     read_costs,
@@ -27,9 +26,6 @@ from ._paths import InputPath, OutputPath
 
 EXPLAINED = 5  # the costliest cases
 
-if TYPE_CHECKING:
-    from ..decisions.costs import Task
-
 
 @click.command()
 @predictions_argument
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--task",
-    type=Choice(["multiclass", "per_label"]),
+    metavar="[multiclass|per_label]",
     help=(
         "Choose one class, or act on each label.  [default: multiclass; per_label where labels may "
         "occur together]"
@@ -48,25 +44,22 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     type=OutputPath(allow_dash=True),
-    help="Write the decisions as .csv; - for standard output.",
+    help="Table of the decisions (.csv); - for standard output.",
 )
 @json_option()
 def command(
     predictions: Given,
     costs_file: Path,
-    task: Task | None,
+    task: Any,
     output: Path | None,
     as_json: bool,
 ) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
-    With true labels, it tells for each class what is called, missed and a false alarm before (the
-    most probable class) and after, what that costs and saves, and whether it costs what was
-    expected. On the page of `labelwise report --costs` you can explore costs interactively and
-    export them as a costs file.
-
-    The CSV file has one line per case: truth, most probable class, action, expected cost, the
-    reason, and all probabilities. With --task per_label it has one line per case and label.
+    With true labels it tells what the decisions change for each class, what that costs and saves,
+    and whether it costs what was expected. The table has one row per case (per label: per case and
+    label) with the reason. On the page of `labelwise report --costs` you can explore costs and
+    export them.
 
     \b
     Examples:
@@ -74,7 +67,7 @@ def command(
       labelwise decide preds.npz --costs costs.toml -o - | head
 
     \b
-    Example of a costs file:
+    A costs file:
       default = 1             # what an error costs
       ask = 0.5               # price of asking an expert
       expert_error = 0.02

@@ -52,17 +52,15 @@ def command(
     loss: LossName,
     as_json: bool,
 ) -> None:
-    """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood,
-    out-of-distribution detection; with --votes, what people say about the same cases; with
-    --sources, where the members' disagreement comes from.
+    """Evaluate PREDICTIONS with true labels: rejection, calibration and classes; with --ood,
+    out-of-distribution detection.
 
-    The interval of an AUROC is DeLong's; if both files have `groups`, instances of the same group
-    may depend on each other. Votes are counts (N, K), or the class that each annotator chose (N,
-    A), or for labels that may occur together 0 or 1 of each annotator (A, N, K); -1 is none. With
-    votes or --sources, `y_true` is not needed.
+    With --votes, what people say about the same cases; with --sources, where the members'
+    disagreement comes from. These two need no true labels. Votes are counts (N, K), or the class
+    that each annotator chose (N, A), or for labels that may occur together 0 or 1 (A, N, K); -1 is
+    none.
 
-    Arrays in .npy, .zarr and uncompressed .npz files are read in blocks, unless there are votes. Of
-    more than 50 classes the table has the 50 with most disagreement; --json has all.
+    If the files have `groups`, intervals allow for cases that depend on each other.
 
     \b
     Examples:

@@ -44,13 +44,12 @@ def command(
     scheduler: str | None,
     as_json: bool,
 ) -> None:
-    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (- for an .npz
-    from standard input); several files, or a folder of them, are the members.
+    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS.
 
-    The predictions are read a block at a time. After an interruption the same command resumes where
-    it stopped; if the predictions have changed since, it starts over. The output holds, for
-    each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their
-    sums `LOSS_sum_total` and so on.
+    Several files, or a folder of them, are the members; - is an .npz from standard input. The
+    predictions are read a block at a time, and after an interruption the same command resumes. The
+    output holds, for each loss, `LOSS_total` and so on (instances x classes) and their sums,
+    `LOSS_sum_total` and so on.
 
     \b
     Examples:

@@ -121,9 +121,7 @@ def fit(
     help="Table (.csv); - for standard output.",
 )
 def predict(predictions: Given, sets_file: Path, output: Path) -> None:
-    """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each
-    class whether it is in.
-    """
+    """Write the prediction set of each case of PREDICTIONS: its classes and its size."""
     loaded = read_predictions(predictions, quiet=check_csv(output, "sets"))
     result = read_sets(sets_file).predict(loaded)
     columns = result.columns(ids=loaded.ids)

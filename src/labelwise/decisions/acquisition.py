@@ -20,7 +20,7 @@ from ..distributions import Distribution
 from ..io import Predictions
 from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName
-from .costs import Costs
+from .costs import Costs, check_is_costs
 from .problem import add_rows
 
 BATCHES = ("top", "balanced")
@@ -147,6 +147,7 @@ def acquire(
         )
     weight = np.ones(pool.n_classes)
     if costs is not None:
+        check_is_costs(costs)
         weight = _cost_of_missing_each_class(costs, q)
     if label is not None:
         if batch == "balanced":

@@ -238,3 +238,9 @@ class Costs:
                     lacking, having = "prediction lacks", class_names
                 raise ValueError(f"the {lacking} class {name!r}{suggest(name, having)}")
         return class_names
+
+
+def check_is_costs(costs: Any) -> None:
+    """Refuse what is not `Costs`."""
+    if not isinstance(costs, Costs):
+        raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")

@@ -16,7 +16,6 @@ from .._arrays import Array, index_like, like, to_numpy
 from .._errors import InputError
 from .._format import number, percent
 from .._tables import SHOWN, Shown, Summary, counted
-from .._validation.labels import class_position
 from ..decomposition import decompose
 from ..distributions import Distribution, Intervals
 from ..distributions.base import not_a_distribution
@@ -25,7 +24,7 @@ from ..io.blocks import in_blocks_of
 from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
-from .costs import Costs, Task
+from .costs import Costs, Task, check_is_costs
 from .problem import ABSTAIN, ASK, Problem
 from .worst_case import ProbabilityBoxes, admissible_actions, largest_regret, least_worst
 
@@ -219,22 +218,9 @@ class Decisions(Shown):
         all class names are integers). Without it, labels to ask about are explained; the others are
         listed by action.
         """
-        from .sentences import (
-            explain_all_label_decisions,
-            explain_class_decision,
-            explain_label_decision,
-        )
+        from .sentences import explain_decision
 
-        i = i if isinstance(i, tuple) else (i,)
-        if self.task == "multiclass":
-            if label is not None:
-                raise ValueError(
-                    "`label` is for task='per_label'; this decision is about the whole case"
-                )
-            return explain_class_decision(self, i)
-        if label is None:
-            return explain_all_label_decisions(self, i)
-        return explain_label_decision(self, (*i, class_position(label, self.class_names, "label")))
+        return explain_decision(self, i if isinstance(i, tuple) else (i,), label)
 
 
 def decide(
@@ -305,8 +291,7 @@ def decide(
     """
     if not isinstance(cast(Any, q), Distribution | Predictions):
         raise not_a_distribution(q)
-    if not isinstance(costs, Costs):
-        raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
+    check_is_costs(costs)
     multilabel = q.multilabel if isinstance(q, Predictions) else not q.exclusive
     if task is None:
         task = "per_label" if multilabel else "multiclass"

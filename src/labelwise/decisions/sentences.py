@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays import to_numpy
+from .._errors import InputError
 from .._format import number
 from .._tables import first_names
+from .._validation.labels import class_position
 from ..distributions import Intervals
 from .problem import ABSTAIN, ASK
 
@@ -48,8 +50,19 @@ def _decision_sentence(
     )
 
 
-def explain_class_decision(plan: Decisions, i: tuple[int, ...]) -> str:
-    """Predict a class, abstain, or ask."""
+def explain_decision(plan: Decisions, i: tuple[Any, ...], label: str | int | None) -> str:
+    """See `Decisions.explain`."""
+    for position in i:
+        if not isinstance(position, int | np.integer):
+            raise InputError(
+                f"`i` must be the position of a case; got {position!r}. Pick a label by `label`"
+            )
+    if plan.task == "per_label":
+        if label is None:
+            return explain_all_label_decisions(plan, i)
+        return explain_label_decision(plan, (*i, class_position(label, plan.class_names, "label")))
+    if label is not None:
+        raise ValueError("`label` is for task='per_label'; this decision is about the whole case")
     name = plan.class_names[int(to_numpy(plan.action)[i])]
     ask = "ask an expert for the class of this case"
     return _decision_sentence(plan, i, ask, "abstain on this case", f"predict {name}")

@@ -106,6 +106,11 @@ class Uncertainty(Result, Generic[ArrayT]):
                 raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
             k = self.class_names.index(key)
             return self._components_of(lambda x: x[..., k], float(self.maximum[k]))
+        if isinstance(key, list) and any(isinstance(name, str) for name in key):
+            raise InputError(
+                f"labels are picked one by one, such as u[{key[0]!r}]; all are columns of "
+                "u.to_frame()"
+            )
         i = batch_index(key, len(self.batch_shape))
         new = self._parts_mapped(lambda x: x[(*i, slice(None))])
         for name in ("sums", "ensemble"):

@@ -52,6 +52,11 @@ def save_predictions(
         raise TypeError(
             f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well"
         )
+    elif not isinstance(predictions, Predictions):
+        raise TypeError(
+            f"`predictions` must be Predictions; got {type(predictions).__name__}. Give its fields "
+            "by name, such as probs=q.probs, class_names=q.class_names"
+        )
     refuse_overwriting_source(path, predictions.path)
     present: dict[str, Any] = {}
     for key in KEYS:

@@ -8,14 +8,13 @@ import numpy as np
 
 from ..decisions import Costs
 from ..decisions.cost_values import costs_per_class
-from ..decisions.costs import TASKS
+from ..decisions.costs import TASKS, check_is_costs
 from ..io import Predictions
 
 
 def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
     """The costs that the page starts with, by task, and the task that it shows first."""
-    if not isinstance(costs, Costs):
-        raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
+    check_is_costs(costs)
     tasks = list(TASKS)
     if cases.multilabel:
         tasks = ["per_label"]
