@@ -15,7 +15,7 @@ import pytest
 import labelwise as lw
 from command_line import run
 from labelwise._engine import kernel as kernels
-from labelwise.decisions import policy
+from labelwise.decisions import frames
 from labelwise.io import blocks, npz
 
 SHAPE = 10, 4000, 25  # members, instances, classes: 4 MB
@@ -32,7 +32,7 @@ def probs() -> np.ndarray:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As small beside these predictions as the usual ones are beside a gigabyte."""
     monkeypatch.setattr(blocks, "BLOCK", 1 << 13)
-    monkeypatch.setattr(policy, "PART", 1 << 11)
+    monkeypatch.setattr(frames, "PART", 1 << 11)
     monkeypatch.setattr(npz, "_WORTH_MAPPING", 0)
 
 
@@ -156,7 +156,7 @@ def test_no_bit_depends_on_blocks_or_threads(
     monkeypatch.setattr(kernels, "SEVERAL", dict.fromkeys(kernels.SEVERAL, 1 << 10))
     for block, part, threads in ((1 << 12, 1 << 8, 1), (12_345, 700, 2), (1 << 20, 1 << 16, 3)):
         monkeypatch.setattr(blocks, "BLOCK", block)
-        monkeypatch.setattr(policy, "PART", part)
+        monkeypatch.setattr(frames, "PART", part)
         monkeypatch.setenv("LABELWISE_THREADS", str(threads))
         assert CALLS[name](q) == whole, (block, part, threads)
         assert CALLS[name](lw.io.Predictions(q=q)) == whole, (block, part, threads)

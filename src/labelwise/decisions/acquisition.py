@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import add_rows
 from .._errors import InputError
 from .._format import number, percent
 from .._tables import SHOWN, Shown, Summary, instance_frame
@@ -21,7 +22,6 @@ from ..io import Predictions
 from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName
 from .costs import Costs, check_is_costs
-from .problem import add_rows
 
 BATCHES = ("top", "balanced")
 

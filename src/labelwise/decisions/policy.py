@@ -5,8 +5,7 @@ it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,7 +34,6 @@ SAMPLES = 512
 """Draws for the value of knowledge under a cost matrix, where the distribution has to be
 sampled.
 """
-PART = 1 << 16  # probabilities of the cases that are summarized or written at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,27 +66,14 @@ class Decisions(Shown):
         members.
         """
 
-        def of_block(block: Distribution) -> tuple[Array]:
-            p, present = _beliefs(block, self.task)
-            return (index_like(self.problem.answered(p)[0], present),)
+        return index_like(self.answered(slice(None)), self.mean)
 
-        return in_blocks_of(of_block, self.distribution)[0]
-
-    def parts(self) -> Iterator[tuple[slice, Decisions]]:
-        """These decisions about N cases in parts of some cases, each with its place; all at once
-        unless they are of NumPy.
-        """
-        n = len(self.mean)
-        step = max(1, n)
-        if isinstance(self.action, np.ndarray):
-            step = max(1, PART // self.mean.shape[-1])
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
-            arrays = ("action", "expected_cost", "value_of_label", "mean", "distribution")
-            part = replace(self, **{name: getattr(self, name)[rows] for name in arrays})
-            if "_knowledge" in vars(self):
-                vars(part)["_knowledge"] = (self.value_of_knowledge[rows], None)
-            yield rows, part
+    def answered(self, rows: slice) -> np.ndarray:
+        """`after_answer` of some cases."""
+        p = to_numpy(self.mean)[rows].astype(float)
+        if self.task == "per_label":
+            p = np.stack([1 - p, p], axis=-1)
+        return self.problem.answered(p)[0]
 
     @cached_property
     def _knowledge(self) -> tuple[Array, Array | None]:
@@ -137,9 +122,13 @@ class Decisions(Shown):
     @property
     def action_names(self) -> np.ndarray:
         """The actions by name: a class name (per label: "act" or "leave"), "abstain" or "ask"."""
+        return self.names_of(to_numpy(self.action))
+
+    def names_of(self, action: np.ndarray) -> np.ndarray:
+        """Actions by name."""
         predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
         names = np.asarray([*predictions, "ask", "abstain"])  # −2 and −1 count from the end
-        return np.asarray(names[to_numpy(self.action)])
+        return np.asarray(names[action])
 
     @property
     def break_even(self) -> float:

@@ -13,17 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from .._arrays import sum_first
-
 ABSTAIN = -1
 """The action of abstaining."""
 ASK = -2
 """The action of asking an expert and deciding with the answer."""
-
-
-def add_rows(total: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """``total`` (K,) plus all ``rows`` (n, K), one after another: the same bits for any blocks."""
-    return np.asarray(sum_first(np.concatenate([total[None], rows])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import add_rows
 from .._format import number
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, t_interval_with_extremes
 from .._tables import Summary, Tabular, counted
 from ..evaluation._excess import mean_excess
 from .costs import Task
-from .frames import true_outcomes
+from .frames import blocks_of_cases, true_outcomes
 from .policy import Decisions
-from .problem import ABSTAIN, ASK, Problem, add_rows
+from .problem import ABSTAIN, ASK, Problem
 
 MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost
 
@@ -125,20 +126,22 @@ def summarize_decisions(
     counts = {"before": _no_counts(k), "after": _no_counts(k)}
     paid_before, paid, expected = np.empty(n), np.empty(n), np.empty(n)
     low, high = np.inf, -np.inf
-    for rows, part in plan.parts():
-        mean, action, y = to_numpy(part.mean), to_numpy(part.action), truth[rows].astype(np.int64)
+    means, actions = to_numpy(plan.mean), to_numpy(plan.action)
+    promised = to_numpy(plan.expected_cost)
+    for rows in blocks_of_cases(plan):
+        mean, action, y = means[rows], actions[rows], truth[rows].astype(np.int64)
         likely = mean.argmax(axis=-1)
         if plan.task == "per_label":
             likely = (mean > 0.5).astype(np.int64)
         response = action  # of no use if nobody can be asked
         if plan.problem.ask is not None:
-            response = to_numpy(part.after_answer)
+            response = plan.answered(rows)
         cost_before = plan.problem.cost_of(likely, y)
         cost = plan.problem.paid(action, response, y)
         counts["before"] = _count_decisions_by_class(counts["before"], likely, y, cost_before)
         counts["after"] = _count_decisions_by_class(counts["after"], action, y, cost)
         paid_before[rows], paid[rows] = _cost_per_case(cost_before), _cost_per_case(cost)
-        expected[rows] = _cost_per_case(to_numpy(part.expected_cost).astype(float))
+        expected[rows] = _cost_per_case(promised[rows].astype(float))
         lowest, highest = plan.problem.cost_range(action, response)
         low = min(low, float(_cost_per_case(lowest).min()))
         high = max(high, float(_cost_per_case(highest).max()))
