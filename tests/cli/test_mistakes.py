@@ -506,13 +506,14 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
         "50 bad task",
         ["decide", "p.npz", "--costs", "c.toml", "--task", "perlabel"],
         2,
-        "Did you mean 'per_label'?",
+        "`task` must be 'multiclass' (choose one class) or 'per_label' (decide about each label by "
+        "itself); got 'perlabel'",
     ),
     (
         "50 bad choice unlike any",
-        ["decide", "p.npz", "--costs", "c.toml", "--task", "xyz"],
+        ["acquire", "p.npz", "--budget", "1", "--batch", "xyz"],
         2,
-        "'xyz' is not one of 'multiclass', 'per_label'.",
+        "'xyz' is not one of 'top', 'balanced'.",
     ),
     (
         "52 too little memory",

@@ -37,10 +37,15 @@ def compare_members(loaded: Predictions, loss: LossName) -> Section:
     right = None
     if loaded.y_true is not None and not loaded.multilabel:
         right = (np.asarray(q.probs).argmax(-1) == loaded.true_class).mean(axis=1)  # (M,)
-    levels = []
+    levels: list[dict[str, Any]] = []
     for factor in found.factors:
         for level, share in found.level_shares(factor).items():
-            row = {"level": level, "factor": factor, "share": share, "accuracy": None}
+            row: dict[str, Any] = {
+                "level": level,
+                "factor": factor,
+                "share": share,
+                "accuracy": None,
+            }
             if right is not None:
                 row["accuracy"] = right[np.array(q.factors[factor]) == level].mean()
             levels.append(row)
@@ -52,8 +57,8 @@ def compare_members(loaded: Predictions, loss: LossName) -> Section:
     }
     cells = []
     for row in levels:
-        accuracy = None if row["accuracy"] is None else percent(row["accuracy"])
-        cells.append((row["level"], row["factor"], percent(row["share"], 0), accuracy))
+        shares = percent(row["share"], 0), percent(row["accuracy"])
+        cells.append((row["level"], row["factor"], *shares))
     table = Summary(
         "Levels, farthest from the others first",
         ("level", "factor", "share of its factor", "accuracy"),

@@ -183,8 +183,7 @@ def _need_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) 
 
     (need,) = in_blocks_of(epistemic_of, pool)
     prevalence = np.maximum(total / len(pool), 1 / len(pool))
-    need *= weight / prevalence
-    return need
+    return np.multiply(need, weight / prevalence, out=need)
 
 
 def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> np.ndarray:

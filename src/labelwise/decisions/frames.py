@@ -22,7 +22,8 @@ VALUES = ("expected_cost", "value_of_label", "value_of_knowledge")
 
 def blocks_of_cases(plan: Decisions) -> Iterator[slice]:
     """All cases in order, some at a time."""
-    return row_blocks(*plan.mean.shape, PART)
+    n, k = plan.mean.shape
+    return row_blocks(n, k, PART)
 
 
 def true_outcomes(plan: Decisions, y_true: Any) -> np.ndarray:
