@@ -140,20 +140,15 @@ class BinnedErrors:
         forecast = binned.sums(binned.forecast)
         blocks = list(row_blocks(self.n, binned.columns))
         if self.exclusive:
-            top, last = self.p.argmax(axis=1), self.p.shape[1] - 1
-            # One ascending array: the class boundaries of case i lie between i and i + 1.
-            steps = np.cumsum(self.p, axis=1)
-            steps /= steps[:, -1:].copy()
-            steps += np.arange(self.n)[:, None]
+            top, cumulative = self.p.argmax(axis=1), np.cumsum(self.p, axis=1)
         for _ in range(n):
             hits = np.zeros(forecast.size, np.int64)
             for rows in blocks:
-                every = np.arange(rows.start, rows.stop)
                 if self.exclusive:  # one class occurs, which may be the top label
-                    level = every + rng.random(len(every))
-                    place = np.searchsorted(steps[rows].ravel(), level, side="right")
-                    drawn = np.minimum(place - (every - rows.start) * (last + 1), last)
+                    level = rng.random(rows.stop - rows.start) * cumulative[rows, -1]
+                    drawn = _count_not_above(cumulative[rows, :-1], level)
                     columns = 1 + drawn
+                    every = np.arange(rows.start, rows.stop)
                     hit = binned.cell[every, columns] + binned.n_cells * columns
                     hit = np.append(hit, binned.cell[every[drawn == top[rows]], 0])
                 else:
@@ -167,6 +162,20 @@ def top_label_error(confidence: np.ndarray, right: np.ndarray, n_bins: int = 15)
     """`calibration_errors(...).ece` from the top label's probabilities and outcomes, (N,)."""
     binned = Binned(confidence[:, None], right[:, None], [n_bins], adaptive=False)
     return float(binned.errors(binned.gaps)[0, 0])
+
+
+def _count_not_above(rows: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """How many values of each increasing row (n, K) are at most its ``level`` (n,)."""
+    n, k = rows.shape
+    if k < 32:
+        return np.asarray((level[:, None] >= rows).sum(axis=1))
+    every, found = np.arange(n), np.zeros(n, np.int64)
+    step = 1 << k.bit_length()
+    while step > 1:  # the binary digits of the number, from the highest
+        step //= 2
+        tried = np.minimum(found + step, k)
+        found = np.where(rows[every, tried - 1] <= level, tried, found)
+    return found
 
 
 def widening_of_few_groups(n_groups: int, confidence: float) -> float:
