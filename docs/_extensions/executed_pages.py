@@ -175,10 +175,10 @@ def _on_source_read(app: Any, docname: str, source: list[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(notebook(cells), encoding="utf-8")
     href = "../" * docname.count("/") + f"notebooks/{path.name}"
-    title, _, rest = text.partition("\n")
+    # at the end: a page begins with its answer
     source[0] = (
-        f'{title}\n\n<p><a href="{href}" download>Download this page as a notebook</a>, executed; '
-        f"run it from the root of a clone.</p>\n{rest}"
+        f'{text}\n\n<p><a href="{href}" download>Download this page as a notebook</a>, executed; '
+        f"run it from the root of a clone.</p>\n"
     )
 
 
