@@ -2,8 +2,8 @@
 votes.
 
     python lab/studies/votes.py --data-dir DIR      minutes; writes votes.json and the results of
-                                                    docs/lab/votes.md, and parts of votes.md
-                                                    and critics.md in docs/explanation
+                                                    docs/lab/votes.md, and the verdict of
+                                                    docs/explanation/votes.md
     python lab/studies/votes.py --pages             only the pages, from the stored results
 
 DIR holds cifar10_8_networks.npz, cifar10h-counts.npy (or cifar10_human.npz), cifar10_labels.npz,

@@ -1,5 +1,5 @@
 """The results of votes.py and votes_simulation.py as sections of docs/explanation/votes.md and
-critics.md, and of docs/lab/votes.md.
+docs/lab/votes.md.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def critics_results(results: dict[str, Any]) -> str:
     ]
     digits = results["critics"]["digits"]
     lines = [
-        "## Runs",
+        "## Runs for the critics",
         "",
         "`python lab/studies/votes.py --data-dir DIR --only critics`, squared loss.",
         "",
@@ -268,7 +268,7 @@ def sections(results: dict[str, Any]) -> dict[tuple[str, str], str]:
     return {
         ("explanation/votes.md", "verdict"): verdict(results),
         ("lab/votes.md", "results"): votes_results(results, simulation),
-        ("explanation/critics.md", "results"): critics_results(results),
+        ("lab/votes.md", "critics"): critics_results(results),
     }
 
 
