@@ -98,6 +98,7 @@ numpydoc_xref_aliases = {
                 "models",
                 "report",
                 "sets",
+                "typing",  # last: the results of all of these are documented there
             ]
         ),
         *(

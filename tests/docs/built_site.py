@@ -79,7 +79,7 @@ def test_commands_have_their_names():
     ("path", "address"),
     [
         (
-            "reference/core.html",
+            "reference/typing.html",
             "https://docs.xarray.dev/en/stable/generated/xarray.Dataset.html#xarray.Dataset",
         ),
         (
