@@ -133,7 +133,7 @@ def test_labels_that_occur_together_have_a_line_each(tmp_path) -> None:
     rows = table(tmp_path / "plan.csv")
     plan, y = plan_of(preds, "per_label")
     assert [row["label"] for row in rows] == ["edema", "mass"] * 20
-    assert [row["id"] for row in rows[:4]] == ["0", "0", "1", "1"]
+    assert [row["instance"] for row in rows[:4]] == ["0", "0", "1", "1"]
     assert [row["y_true"] == "True" for row in rows] == (y == 1).ravel().tolist()
     assert [row["action"] for row in rows] == plan.action_names.ravel().tolist()
     np.testing.assert_allclose(

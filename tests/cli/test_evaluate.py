@@ -33,7 +33,7 @@ def test_evaluate_as_json_and_as_tables(preds, tmp_path) -> None:
     tables = run("evaluate", preds, "--ood", other)
     assert tables.exit_code == 0
     assert "[b]mel[/]" in tables.output.replace("\n", "")  # a name is text, not markup
-    assert "AUROC" in tables.output
+    assert "auroc" in tables.output
 
 
 def test_it_says_how_far_confidence_is_off(tmp_path) -> None:

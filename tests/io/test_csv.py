@@ -29,7 +29,7 @@ def test_results_as_a_table(tmp_path, optional) -> None:
     u = lw.decompose(lw.Ensemble(PROBS, class_names=NAMES), "squared")
     np.testing.assert_allclose(table["squared_epistemic.dog"], u["dog"].epistemic)
     np.testing.assert_allclose(table["log_sum_total"], lw.decompose(lw.Ensemble(PROBS)).sum().total)
-    assert table["ids"].tolist() == ["'=1+1", *IDS[1:]]
+    assert table["id"].tolist() == ["'=1+1", *IDS[1:]]
     np.savez(tmp_path / "z.npz", probs=3 * np.log(PROBS))
     logits = lw.quantify([tmp_path / "z.npz"], tmp_path / "v.npz", logits=True)
     assert logits.means["log"]["total"] < done.means["log"]["total"]

@@ -79,4 +79,4 @@ def test_numbers_are_stored_without_a_dictionary(tmp_path, optional) -> None:
     quantify(tmp_path / "in.parquet", tmp_path / "out.parquet")
     group = optional("pyarrow.parquet").ParquetFile(tmp_path / "out.parquet").metadata.row_group(0)
     columns = [group.column(i) for i in range(group.num_columns)]
-    assert {c.path_in_schema for c in columns if "RLE_DICTIONARY" in c.encodings} == {"ids"}
+    assert {c.path_in_schema for c in columns if "RLE_DICTIONARY" in c.encodings} == {"id"}

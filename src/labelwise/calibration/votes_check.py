@@ -54,12 +54,7 @@ class VoteCheck(Check):
                 f"The votes do not contradict the claims (p = {self.p_value:.3f}); they agree "
                 f"{size}."
             )
-        worst = max(
-            self.claimed,
-            key=lambda name: abs(
-                np.log(max(self.claimed[name], 1e-12) / max(self.observed[name], 1e-12))
-            ),
-        )
+        worst = max(self.claimed, key=lambda name: abs(self.claimed[name] - self.observed[name]))
         return (
             f"The votes contradict the claims (p = {self.p_value:.3f}): two people disagree about "
             f"{worst!r} in {200 * self.observed[worst]:.2f} % of the "

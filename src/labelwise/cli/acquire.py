@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from .._tables import index_columns
 from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath
@@ -67,14 +67,14 @@ def command(
     if costs_file is not None:
         costs = read_costs(costs_file)
     choice = acquire(loaded, costs, budget=budget, label=label, batch=batch)
-    ids: Any = loaded.ids
-    if ids is None:
-        ids = range(len(loaded))
-    columns = ("rank", "id", "score", "label")
-    rows = []
-    for rank, (i, name) in enumerate(zip(choice.indices, choice.label, strict=True), start=1):
-        rows.append((rank, ids[i], choice.score[i], name))
-    if output is not None and write_csv(output, [columns, *rows]):
+    columns = {
+        "rank": range(1, budget + 1),
+        **index_columns(choice.score.shape, loaded.ids, choice.indices),
+        "score": choice.score[choice.indices],
+        "label": choice.label,
+    }
+    rows = list(zip(*columns.values(), strict=True))
+    if output is not None and write_csv(output, [list(columns), *rows]):
         return
     if as_json:
         chosen = [dict(zip(columns, row, strict=True)) for row in rows]

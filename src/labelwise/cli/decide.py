@@ -89,11 +89,11 @@ def command(
     costs = read_costs(costs_file)
     with warnings_as_notes():  # such as that the probabilities are badly calibrated
         plan = decide(loaded, costs, task=task, y_true=loaded.y_true)
+    if output is not None and write_csv(output, decision_csv_rows(plan, loaded.ids, loaded.y_true)):
+        return
     ids = loaded.ids
     if ids is None:
         ids = np.arange(len(loaded))
-    if output is not None and write_csv(output, decision_csv_rows(plan, ids, loaded.y_true)):
-        return
     per_case = plan.expected_cost.reshape(len(loaded), -1).sum(axis=1)
     # asked cases often cost the same: first those where the answer saves most
     per_answer = plan.value_of_label.reshape(len(loaded), -1).sum(axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,13 +194,7 @@ def evaluate_instances(loaded: Predictions, loss: LossName) -> Section:
     }
     rejection_table = Summary(
         f"{n}, {accuracy_name} {percent(accuracy)}, calibration error {fixed(error, 3)}",
-        (
-            "reject by",
-            f"area under {accuracy_name}",
-            "normalized area",
-            "AUGRC",
-            f"{accuracy_name} at 80 %",
-        ),
+        ("reject by", *next(iter(rejection.values()))),
         [(part, *numbers.values()) for part, numbers in rejection.items()],
     )
     title = "Classes"
@@ -240,10 +233,7 @@ def evaluate_detection(
         if single and part == "epistemic":
             numbers = dict.fromkeys(numbers)
         detection[part] = numbers
-        interval = None
-        if numbers["low"] is not None and isfinite(numbers["low"]):
-            interval = f"{fixed(numbers['low'], 4)} to {fixed(numbers['high'], 4)}"
-        rows.append((part, numbers["auroc"], interval, numbers["aupr"], numbers["fpr95"]))
-    header = ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR")
+        rows.append((part, *numbers.values()))
+    header = ("score", *next(iter(detection.values())))
     data = {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
     return data, Summary(title, header, rows).text()

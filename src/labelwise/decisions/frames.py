@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._engine.blocks import row_blocks
 from .._frames import same_rows
-from .._tables import instance_frame
+from .._tables import index_columns, instance_frame
 from .._validation.labels import as_labels, outcomes_by_class
 
 if TYPE_CHECKING:
@@ -78,14 +78,16 @@ def decision_csv_rows(plan: Decisions, ids: Any, y_true: Any) -> Iterator[Sequen
     one sentence; for choosing one class also with the probability ``p_…`` of each class.
     """
     names, mean = plan.class_names, to_numpy(plan.mean)
+    shape = tuple(mean.shape[:-1])
     truth = None if y_true is None else true_outcomes(plan, y_true)
     for rows in blocks_of_cases(plan):
-        cases, columns = range(rows.start, rows.stop), decision_columns(plan, truth, rows)
+        cases = np.arange(rows.start, rows.stop)
+        columns = decision_columns(plan, truth, rows)
         if plan.task == "per_label":
-            columns = {"id": np.repeat(ids[rows], len(names)), **columns}
+            columns = {**index_columns(shape, ids, np.repeat(cases, len(names))), **columns}
             columns["reason"] = [plan.explain(i, label=name) for i in cases for name in names]
         else:
-            columns = {"id": ids[rows], **columns}
+            columns = {**index_columns(shape, ids, cases), **columns}
             columns["reason"] = list(map(plan.explain, cases))
             for k, name in enumerate(names):
                 columns[f"p_{name}"] = mean[rows, k].astype(float)

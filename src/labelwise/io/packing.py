@@ -191,7 +191,7 @@ def _table_of_block(blocks: ResultBlocks, extra: Extra, i: int) -> dict[str, np.
     """Block ``i`` as columns, one for each class: ``log_total.melanoma``."""
     table = {}
     if "ids" in extra:
-        table["ids"] = extra["ids"][blocks.span(i)]
+        table["id"] = extra["ids"][blocks.span(i)]
     for name, axes in blocks.columns.items():
         values = blocks.read(name, i)
         if "label" in axes:
@@ -209,7 +209,7 @@ def _write_parquet(file: IO[bytes], blocks: ResultBlocks, extra: Extra) -> None:
     # Hardly any number comes twice: a dictionary of them takes most of the time and makes the file
     # larger.
     schema = pa.table(_table_of_block(blocks, extra, 0)).schema
-    with pq.ParquetWriter(file, schema, use_dictionary=["ids"]) as writer:
+    with pq.ParquetWriter(file, schema, use_dictionary=["id"]) as writer:
         for i in range(len(blocks)):
             writer.write_table(pa.table(_table_of_block(blocks, extra, i)))
 
