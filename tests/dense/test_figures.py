@@ -9,6 +9,7 @@ import pytest
 
 import labelwise as lw
 from labelwise.dense.figures import PARTS, Picture, cut_planes, draw
+from labelwise.dense.predictions import Predicted
 from labelwise.dense.structures import examine
 from optional_libraries import optional
 from volume_files import nifti
@@ -33,9 +34,8 @@ def picture(
     where = nifti(folder / "image" / "i.nii", image, affine, "f4")
     truth = nifti(folder / "truth" / "t.nii", maps[0], affine)
     (case,) = lw.dense.cases(*members, images=where, truth=truth)
-    found: list[Picture] = []
-    examine(case, parts=PARTS, use_details=lambda details: found.append(cut_planes(details)))
-    return found[0]
+    details = next(examine(Predicted(case), loss="log", events=None, parts=PARTS))
+    return cut_planes(details)
 
 
 def test_planes_go_through_the_disputed_place(tmp_path: Path) -> None:

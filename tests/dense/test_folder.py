@@ -39,13 +39,13 @@ def members(tmp_path: Path) -> list[Path]:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the cases that are computed."""
     names: list[str] = []
-    original = module.examine
+    original = module.Predicted
 
-    def examine(case: Any, **options: Any) -> Any:
+    def predicted(case: Any) -> Any:
         names.append(case.name)
-        return original(case, **options)
+        return original(case)
 
-    monkeypatch.setattr(module, "examine", examine)
+    monkeypatch.setattr(module, "Predicted", predicted)
     return names
 
 

@@ -38,7 +38,7 @@ def test_values_and_names(tmp_path: Path, as_float: bool) -> None:
     (case,) = lw.dense.cases(*soft_members(tmp_path, affine=OBLIQUE))
     parts = ["total", "aleatoric", "epistemic"]
     paths = lw.dense.maps(case, tmp_path / "out", parts=parts, as_float=as_float, compress=False)
-    assert [path.name for path in paths[:5]] == [
+    assert [path.name for path in (*paths[:4], paths[-1])] == [
         "case_1_total.nii",
         "case_1_aleatoric.nii",
         "case_1_epistemic.nii",
@@ -53,7 +53,7 @@ def test_values_and_names(tmp_path: Path, as_float: bool) -> None:
         assert image.get_data_dtype() == ("f4" if as_float else "u2")
         tolerance = 1e-6 if as_float else STEP
         assert np.abs(values(path) - getattr(u, part)[..., 1]).max() <= tolerance
-    assert np.array_equal(values(paths[4]), probs.mean(axis=0).argmax(axis=-1))
+    assert np.array_equal(values(paths[-1]), probs.mean(axis=0).argmax(axis=-1))
 
 
 def test_the_scale_is_that_of_the_loss(tmp_path: Path) -> None:
@@ -62,6 +62,17 @@ def test_the_scale_is_that_of_the_loss(tmp_path: Path) -> None:
     probs = np.stack([normalized(probabilities(10 * m)) for m in range(3)])
     expected = lw.decompose(lw.Ensemble(probs), "squared").total[..., 1]
     assert np.abs(values(path) - expected).max() <= STEP / 2
+
+
+def test_the_scale_holds_the_largest_value_of_unequal_costs(tmp_path: Path) -> None:
+    """It is not that of p = 0.5."""
+    (case,) = lw.dense.cases(*soft_members(tmp_path))
+    loss = lw.CostLoss(1, 9)
+    path, *_ = lw.dense.maps(case, tmp_path / "out", parts=["total"], loss=loss)
+    probs = np.stack([normalized(probabilities(10 * m)) for m in range(3)])
+    expected = lw.decompose(lw.Ensemble(probs), loss).total[..., 1]
+    assert expected.max() > loss.entropy(np.array(0.5))
+    assert np.abs(values(path) - expected).max() <= STEP
 
 
 def test_components_have_the_numbers_of_the_table(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def cut_planes(details: Details) -> Picture:
     from scipy.ndimage import uniform_filter
 
     grid, masks, truth = details.case.grid, details.masks, details.truth
-    shown = details.components > 0
+    shown = details.numbers > 0
     volumes = {part: [details.parts[part]] for part in PARTS}
     volumes |= {"image": [], "members": masks.members, "mean": [masks.mean], "truth": []}
     if truth is not None:
@@ -54,7 +54,7 @@ def cut_planes(details: Details) -> Picture:
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):
         cut = {name: [np.take(x, place, axis).T for x in volumes[name]] for name in volumes}
         planes.append(cut)
-    return Picture(f"{details.case.name}, {details.structure.name}", spacing, planes)
+    return Picture(f"{details.case.name}, {details.name}", spacing, planes)
 
 
 def draw(picture: Picture, path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import __version__
 from .._tables import Summary
@@ -15,8 +15,9 @@ from ..io.atomic import write_file
 from ..io.csv import csv_texts
 from .cases import Case
 from .figures import PARTS, Picture, cut_planes, draw
-from .maps import file_name, write_maps
-from .structures import Details, Examined, Row, examine
+from .maps import file_name, write_maps, write_segmentation
+from .predictions import Predicted
+from .structures import Row, examine
 
 FIGURES = 3  # of a case: its most doubtful structures
 COLUMNS = ("structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume", "dice")
@@ -26,6 +27,14 @@ td,th{padding:.15rem .8rem;text-align:right;border-bottom:1px solid #ddd}
 td:first-child,th:first-child{text-align:left}img{max-width:100%;margin:1rem 0}
 </style><h1>Cases by doubt</h1><p>Doubt is epistemic uncertainty summed over the voxels, divided by
 the predicted volume. Low and high are over the members, which is no interval.</p>"""
+
+
+class Finished(NamedTuple):
+    """The tables of a case, and what its members were taken for."""
+
+    sentence: str
+    structures: list[Row]
+    components: list[Row]
 
 
 def by_doubt(rows: Sequence[Row]) -> list[Row]:
@@ -40,26 +49,26 @@ def write_folder(
     worst: int,
     progress: Callable[[int, int], None],
     **settings: Any,
-) -> list[Examined]:
-    """Tables of all cases, and maps and figures of the ``worst``; see `_finish` for the
-    ``settings``.
+) -> list[Finished]:
+    """Tables of all cases, and maps and figures of the ``worst``. The ``settings`` are ``loss``,
+    ``events``, ``maps``, ``figures``, ``as_float`` and ``compress``.
     """
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
-    few = len(cases) <= worst  # then all are shown, and read only once
-    examined = []
+    show_all = len(cases) <= worst  # then a case is read only once
+    finished = []
     for i, case in enumerate(cases):
         progress(i, len(cases))
-        examined.append(_finish(case, folder, show=few, **settings))
-    rows = [row for one in examined for row in one.structures]
-    names = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
+        finished.append(_finish(case, folder, show_all, settings))
+    rows = [row for one in finished for row in one.structures]
+    shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
     for case in cases:
-        if case.name in names and not few:
-            _finish(case, folder, show=True, **settings)
+        if case.name in shown and not show_all:
+            _finish(case, folder, True, settings)
     write_rows(folder / "cases.csv", rows)
-    write_rows(folder / "components.csv", [row for one in examined for row in one.components])
+    write_rows(folder / "components.csv", [row for one in finished for row in one.components])
     if settings["figures"]:
-        write_file(folder / "index.html", _page(names, rows))
-    return examined
+        write_file(folder / "index.html", _page(shown, rows))
+    return finished
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
@@ -69,47 +78,40 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     write_file(path, "".join(lines))
 
 
-def _finish(
-    case: Case,
-    folder: Path,
-    *,
-    show: bool,
-    maps: Sequence[str],
-    figures: bool,
-    loss: Any,
-    events: Any,
-    **written_as: bool,
-) -> Examined:
-    """Tables of a case, from an earlier run if nothing has changed since; if they are to be shown,
-    its maps and figures, too.
+def _finish(case: Case, folder: Path, show: bool, settings: dict[str, Any]) -> Finished:
+    """Tables of a case, from an earlier run if nothing has changed since; to ``show`` it, its maps
+    and figures, too.
     """
-    described = [__version__, show, maps, figures, loss, events, written_as, case.class_names]
+    described = [__version__, show, settings, case.class_names]
     for volume in case.volumes:
         status = volume.file.stat()
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
     key = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]
     record = folder / ".finished" / f"{case.name}-{key}.json"
     if record.is_file():
-        return Examined(*json.loads(record.read_text(encoding="utf-8")))
+        return Finished(*json.loads(record.read_text(encoding="utf-8")))
+    loss, compress = settings["loss"], settings["compress"]
+    maps = settings["maps"] if show else []
+    parts = {*maps, *(PARTS if show and settings["figures"] else [])}
+    predicted = Predicted(case)
+    finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
-
-    def use_details(details: Details) -> None:
+    for details in examine(predicted, loss=loss, events=settings["events"], parts=[*parts]):
+        finished.structures.append(details.row)
+        finished.components.extend(details.components)
         if maps:
-            only = {part: details.parts[part] for part in maps}
-            write_maps(details._replace(parts=only), folder / "maps", loss, **written_as)
-        if figures:
-            pictures[details.structure.name] = cut_planes(details)
-
-    if show:
-        parts = dict.fromkeys([*maps, *(PARTS if figures else ())])
-        found = examine(case, loss=loss, events=events, parts=[*parts], use_details=use_details)
-    else:
-        found = examine(case, loss=loss, events=events)
-    for row in by_doubt(found.structures)[: FIGURES if pictures else 0]:
+            as_float = settings["as_float"]
+            place = folder / "maps"
+            write_maps(details, maps, place, loss=loss, as_float=as_float, compress=compress)
+        if show and settings["figures"]:
+            pictures[details.name] = cut_planes(details)
+    if maps:
+        write_segmentation(predicted, folder / "maps", compress=compress)
+    for row in by_doubt(finished.structures)[: FIGURES if pictures else 0]:
         (folder / "figures").mkdir(exist_ok=True)
         draw(pictures[row["structure"]], folder / _figure(row))
-    write_file(record, json.dumps(found))
-    return found
+    write_file(record, json.dumps(finished))
+    return finished
 
 
 def _figure(row: Row) -> str:

@@ -15,9 +15,11 @@ from ..decomposition import PARTS
 from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
-from .images import Volume, nibabel
-from .predictions import Events
+from .images import nibabel
+from .predictions import Events, Predicted, smallest_type
 from .structures import Details, examine
+
+LEVELS = np.iinfo(np.uint16).max
 
 
 def maps(
@@ -68,53 +70,69 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
-    paths: list[Path] = []
-
-    def write(details: Details) -> None:
-        paths.extend(write_maps(details, Path(folder), loss, as_float=as_float, compress=compress))
-
-    examine(case, loss=loss, events=events, parts=parts, use_details=write)
-    return paths
+    place, paths = Path(folder), []
+    predicted = Predicted(case)
+    for details in examine(predicted, loss=loss, events=events, parts=parts):
+        paths += write_maps(details, parts, place, loss=loss, as_float=as_float, compress=compress)
+    return paths + write_segmentation(predicted, place, compress=compress)
 
 
 def write_maps(
-    details: Details, folder: Path, loss: LossName | Loss, *, as_float: bool, compress: bool
+    details: Details,
+    parts: Sequence[str],
+    folder: Path,
+    *,
+    loss: LossName | Loss,
+    as_float: bool,
+    compress: bool,
 ) -> list[Path]:
-    """Write the maps of a structure and its components, and the segmentation if it has one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    case = details.case
-    start = f"{case.name}_{file_name(details.structure.name)}"
-    volumes = {f"{start}_{part}": values for part, values in details.parts.items()}
-    volumes[f"{start}_components"] = details.components
-    if details.segmentation is not None:
-        volumes[f"{case.name}_segmentation"] = details.segmentation
+    """Write maps of a structure, and its components."""
+    scale = None
+    if not as_float:
+        scale = float(np.max(as_loss(loss).maximum)) / LEVELS
+    start = f"{details.case.name}_{file_name(details.name)}"
     paths = []
-    for name, values in volumes.items():
-        scale = None
-        if values.dtype == np.float32 and not as_float:
-            # No structure can be more uncertain than a coin.
-            scale = float(as_loss(loss).entropy(np.array(0.5))) / np.iinfo(np.uint16).max
-        paths.append(folder / f"{name}.nii{'.gz' if compress else ''}")
-        write_nifti(paths[-1], values, case.grid, scale)
-    return paths
+    for part in parts:
+        name = f"{start}_{part}"
+        paths.append(write_nifti(folder, name, details.parts[part], details.case, compress, scale))
+    name = f"{start}_components"
+    return [*paths, write_nifti(folder, name, details.numbers, details.case, compress)]
 
 
-def write_nifti(path: Path, values: np.ndarray, grid: Volume, scale: float | None = None) -> None:
+def write_segmentation(predicted: Predicted, folder: Path, *, compress: bool) -> list[Path]:
+    """Write the mean prediction; regions may overlap and have none."""
+    if predicted.kind == "regions":
+        return []
+    name = f"{predicted.case.name}_segmentation"
+    return [write_nifti(folder, name, predicted.mean, predicted.case, compress)]
+
+
+def write_nifti(
+    folder: Path,
+    name: str,
+    values: np.ndarray,
+    case: Case,
+    compress: bool,
+    scale: float | None = None,
+) -> Path:
     """Write an array (z, y, x), whole or not at all; with ``scale`` as multiples of it."""
     if scale is not None:
         values = np.rint(values / scale).astype(np.uint16)
-    elif values.dtype.kind == "i":
-        values = values.astype(np.result_type(np.uint8, np.min_scalar_type(values.max())))
-    image = nibabel().Nifti1Image(values.T, grid.affine, dtype=values.dtype)
+    elif values.dtype.kind in "iu":
+        values = values.astype(smallest_type(values))
+    image = nibabel().Nifti1Image(values.T, case.grid.affine, dtype=values.dtype)
     image.header.set_xyzt_units("mm")
     if scale is not None:
         image.header.set_slope_inter(scale, 0)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.nii{'.gz' if compress else ''}"
     with replacing(path) as file:
-        if path.suffix == ".gz":
+        if compress:
             with gzip.GzipFile("", "wb", 1, file, mtime=0) as packed:
                 image.to_stream(packed)
         else:
             image.to_stream(file)
+    return path
 
 
 def file_name(structure: str) -> str:

@@ -50,7 +50,9 @@ class Predicted:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.arrays = [volume.read() for volume in case.members]
-        self.truth = case.truth.read() if case.truth else None
+        self.truth = None
+        if case.truth is not None:
+            self.truth = _whole_labels(case.truth, case.truth.read())
         first = self.arrays[0]
         for volume, array in zip(case.members, self.arrays, strict=True):
             if array.shape != first.shape:
@@ -59,7 +61,7 @@ class Predicted:
                 )
         self.kind = _recognize(self.arrays)
         labels = {0}.union(*case.class_names.values())
-        if self.truth is not None and self.truth.ndim == 3:
+        if self.truth is not None:
             labels |= labels_in(self.truth)
         if self.kind == "votes":  # a label that no member has seen is a structure, too
             self.arrays = list(map(_whole_labels, case.members, self.arrays))
@@ -105,7 +107,7 @@ class Predicted:
     def _average(self) -> None:
         """Check probabilities, and find the most likely class by the mean and by each member."""
         channels = np.array(self.channels)
-        self.mean = np.zeros(self.case.grid.shape, _smallest_type(channels))
+        self.mean = np.zeros(self.case.grid.shape, smallest_type(channels))
         self.members = self.arrays
         if self.kind == "probabilities":
             self.members = [self.mean.copy() for _ in self.arrays]
@@ -149,19 +151,23 @@ class Predicted:
             pairs = enumerate(names.items())
             return [Structure(name, [k], labels) for k, (name, labels) in pairs]
         choices = {str(k): [k] for k in self.channels} | names
-        unnamed = set(self.channels).difference(*names.values())
-        found = names | {str(k): [k] for k in sorted(unnamed)}
+        named = {label for labels in names.values() for label in labels}
+        found = names | {str(k): [k] for k in self.channels if k not in named}
         for event, classes in (events or {}).items():
-            chosen: set[int] = set()
+            found[event] = []
             for name in map(str, classes):
                 if name not in choices or event in choices:
                     raise InputError(
                         f"`events`: {event!r} must have a name of its own and classes of case "
                         f"{self.case.name!r}; got {name!r}{suggest(name, list(choices))}"
                     )
-                chosen.update(choices[name])
-            found[event] = sorted(chosen)
-        return [Structure(name, own, own) for name, own in found.items() if own != [0]]
+                found[event] += choices[name]
+        structures = []
+        for name, labels in found.items():
+            own = sorted(set(labels))
+            if own != [0]:
+                structures.append(Structure(name, own, own))
+        return structures
 
     def masks(self, structure: Structure) -> Masks:
         """The structure as the mean and as each member sees it."""
@@ -178,15 +184,13 @@ class Predicted:
         return Masks(total > len(members) / 2, members)
 
     def true_mask(self, structure: Structure) -> np.ndarray | None:
-        """Where the structure is in the truth, which may have a channel for each region."""
+        """Where the structure is in the truth."""
         if self.truth is None or self.case.truth is None:
             return None
-        if self.truth.ndim == 4:
-            return np.asarray(self.truth[structure.channels[0]] > 0.5)
         if 0 in structure.labels:
             raise self.case.truth.error(
                 "labels: unknown for regions; let dataset.json or the class names say which label "
-                f"region {structure.name!r} has, or give a truth with a channel for each region"
+                f"region {structure.name!r} has in the truth"
             )
         return np.isin(self.truth, structure.labels)
 
@@ -202,41 +206,39 @@ class Predicted:
 
 def _recognize(arrays: Sequence[np.ndarray]) -> str:
     """What the members are: looked at in some planes."""
-    kind = "votes" if arrays[0].ndim == 3 else "probabilities"
     for array in arrays:
         for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
             plane = array[..., z, :, :]
-            if kind == "votes":
+            if plane.ndim == 2:
                 exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
             else:
                 exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
             if not exclusive.all():
                 return "regions"
-    return kind
+    return "votes" if arrays[0].ndim == 3 else "probabilities"
 
 
 def labels_in(array: np.ndarray) -> set[int]:
-    """Labels of a label map, plane by plane; of regions there are none."""
-    found: set[int] = set()
-    for plane in array:
-        found.update(np.unique(plane).astype(int).tolist())
-    return found
+    """Labels of a label map, plane by plane."""
+    return {int(label) for plane in array for label in np.unique(plane)}
 
 
-def _smallest_type(values: np.ndarray) -> np.dtype[Any]:
+def smallest_type(values: np.ndarray) -> np.dtype[Any]:
     """The smallest type of integers that holds all values."""
     return np.result_type(*(np.min_scalar_type(int(x)) for x in (values.min(), values.max())))
 
 
 def _whole_labels(volume: Volume, array: np.ndarray) -> np.ndarray:
     """A label map in the smallest type of integers that holds it."""
+    if array.ndim != 3:
+        raise volume.error(f"shape: a label map must be (z, y, x); got {array.shape}")
     for plane in array:
         if not np.array_equal(plane, np.rint(plane)) or not np.isfinite(plane).all():
             raise volume.error("labels: must be whole numbers, none NaN")
     n_labels = len(labels_in(array))
     if n_labels > MOST_LABELS:
         raise volume.error(f"labels: {n_labels:,} different values; is this an image?")
-    return array.astype(_smallest_type(array))
+    return array.astype(smallest_type(array))
 
 
 def most_likely(probs: np.ndarray) -> np.ndarray:

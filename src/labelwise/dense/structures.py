@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..losses import Loss, LossName
 from .cases import Case
-from .predictions import Events, Masks, Predicted, Structure
+from .predictions import Events, Masks, Predicted
 
 SHELL_MM = 2.0
 ZONES = ("outside", "inside", "shell")
@@ -20,25 +20,17 @@ Row = dict[str, Any]
 
 
 class Details(NamedTuple):
-    """All that is known of a structure."""
+    """All that is known of a structure of a case."""
 
     case: Case
-    structure: Structure
+    name: str
     masks: Masks
     truth: np.ndarray | None
     parts: dict[str, np.ndarray]
     """Volumes of the parts of uncertainty that were asked for."""
-    components: np.ndarray
-    """Number of the component at each voxel; 0 where no member sees the structure."""
-    segmentation: np.ndarray | None
-    """Of the first structure, the label map of all; regions may overlap and have none."""
-
-
-class Examined(NamedTuple):
-    """The tables of a case, and what its members were taken for."""
-
-    sentence: str
-    structures: list[Row]
+    numbers: np.ndarray
+    """Of the component at each voxel; 0 where no member sees the structure."""
+    row: Row
     components: list[Row]
 
 
@@ -81,7 +73,7 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return examine(case, loss=loss, events=events).structures
+    return [details.row for details in examine(Predicted(case), loss=loss, events=events)]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -119,96 +111,86 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     1 2 0.5 0.0
     2 1 7.0 1.0
     """
-    return examine(case, loss=loss, events=events).components
+    found = examine(Predicted(case), loss=loss, events=events)
+    return [row for details in found for row in details.components]
 
 
 def examine(
-    case: Case,
+    predicted: Predicted,
     *,
-    loss: LossName | Loss = "log",
-    events: Events | None = None,
+    loss: LossName | Loss,
+    events: Events | None,
     parts: Sequence[str] = (),
-    use_details: Callable[[Details], None] = lambda details: None,
-) -> Examined:
-    """Compute all tables of a case; ``use_details`` is given the volumes of each structure, with
-    the ``parts`` that it needs.
-    """
-    predicted = Predicted(case)
-    examined = Examined(predicted.sentence, [], [])
+) -> Iterator[Details]:
+    """Every structure of a case in turn, with the volumes of those ``parts``."""
+    from scipy.ndimage import find_objects
+
+    case = predicted.case
     for structure in predicted.structures(events):
         masks, truth = predicted.masks(structure), predicted.true_mask(structure)
         numbers = number_components([masks.mean, *masks.members])
         zones = find_zones(masks.mean, case.grid.spacing)
         volumes = {part: np.zeros(case.grid.shape, np.float32) for part in parts}
-        sums = {part: np.zeros(3) for part in SHORT.values()}
+        sums = {part: np.zeros(len(ZONES)) for part in SHORT.values()}
         doubts = np.zeros(numbers.max() + 1)
         for slab, uncertainty in predicted.parts(structure, loss):
             for part, volume in volumes.items():
                 volume[slab] = uncertainty[part]
-            for part, added in sums.items():
-                added += np.bincount(zones[slab].ravel(), uncertainty[part].ravel(), 3)
-            doubt = uncertainty["epistemic"].ravel()
-            doubts += np.bincount(numbers[slab].ravel(), doubt, len(doubts))
+            for part, by_zone in sums.items():
+                by_zone += _sums(uncertainty[part], zones[slab], len(by_zone))
+            doubts += _sums(uncertainty["epistemic"], numbers[slab], len(doubts))
         start: Row = {"case": case.name, "structure": structure.name}
-        row = start | _structure_row(case, masks, truth, sums)
+        voxels = int(masks.mean.sum()) or 1  # so that doubt stays finite
+        row = start | _structure_row(case, masks, truth)
+        for short, part in SHORT.items():
+            row[f"{short}_per_volume"] = float(sums[part].sum() / voxels)
+            for zone, value in zip(ZONES, sums[part] / voxels, strict=True):
+                row[f"{short}_{zone}"] = float(value)
         row["mean_entropy"] = predicted.entropy / masks.mean.size
-        row["entropy_per_volume"] = predicted.entropy / _divisor(masks)
+        row["entropy_per_volume"] = predicted.entropy / voxels
         row["components"] = len(doubts) - 1
-        examined.structures.append(row)
-        for component in _component_rows(case, masks, truth, numbers, doubts):
-            examined.components.append(start | component)
-        segmentation = None
-        if len(examined.structures) == 1 and predicted.kind != "regions":
-            segmentation = predicted.mean
-        use_details(Details(case, structure, masks, truth, volumes, numbers, segmentation))
-    return examined
+        components = []
+        for k, box in enumerate(find_objects(numbers), start=1):
+            mask = numbers[box] == k
+            own = _component_row(case, masks, truth, box, mask)
+            own["eu"] = float(doubts[k] / np.count_nonzero(mask))
+            components.append(start | {"component": k} | own)
+        yield Details(case, structure.name, masks, truth, volumes, numbers, row, components)
 
 
-def _divisor(masks: Masks) -> int:
-    """Voxels of the mean prediction; one if there are none, so that doubt stays finite."""
-    return int(masks.mean.sum()) or 1
+def _sums(values: np.ndarray, numbers: np.ndarray, n: int) -> np.ndarray:
+    """Sums of the values with each number."""
+    return np.bincount(numbers.ravel(), values.ravel(), n)
 
 
-def _structure_row(
-    case: Case, masks: Masks, truth: np.ndarray | None, sums: dict[str, np.ndarray]
-) -> Row:
+def _structure_row(case: Case, masks: Masks, truth: np.ndarray | None) -> Row:
     sizes = [case.grid.ml(mask) for mask in masks.members]
     agreement = [dice(one, other) for one, other in combinations(masks.members, 2)]
     row: Row = {"members": len(sizes), "ml": case.grid.ml(masks.mean)}
     row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
     row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
-    for short, part in SHORT.items():
-        by_zone = sums[part] / _divisor(masks)
-        row[f"{short}_per_volume"] = float(by_zone.sum())
-        for zone, value in zip(ZONES, by_zone.tolist(), strict=True):
-            row[f"{short}_{zone}"] = value
     if truth is not None:
         row |= {"true_ml": case.grid.ml(truth), "dice": dice(masks.mean, truth)}
     return row
 
 
-def _component_rows(
-    case: Case, masks: Masks, truth: np.ndarray | None, numbers: np.ndarray, doubts: np.ndarray
-) -> Iterator[Row]:
-    n = len(doubts)
-    places = np.nonzero(numbers)
-    codes = numbers[places]
-    voxels = np.bincount(codes, minlength=n)
-
-    def sizes(mask: np.ndarray) -> np.ndarray:
-        """Milliliters of a mask in each component."""
-        return np.bincount(codes, mask[places], n) * case.grid.voxel_ml
-
-    mean, members = sizes(masks.mean), np.array(list(map(sizes, masks.members)))
-    for k in range(1, n):
-        center = [np.mean(axis[codes == k]) for axis in places]
-        row: Row = {"component": k, "ml": float(mean[k])}
-        row |= {"ml_low": float(members[:, k].min()), "ml_high": float(members[:, k].max())}
-        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
-        row |= {"members": int(np.count_nonzero(members[:, k])), "eu": float(doubts[k] / voxels[k])}
-        if truth is not None:
-            row["truth"] = bool(truth[numbers == k].any())
-        yield row
+def _component_row(
+    case: Case,
+    masks: Masks,
+    truth: np.ndarray | None,
+    box: tuple[slice, ...],
+    inside: np.ndarray,
+) -> Row:
+    """The component that is ``inside`` a box."""
+    sizes = [case.grid.ml(mask[box] & inside) for mask in masks.members]
+    row: Row = {"ml": case.grid.ml(masks.mean[box] & inside)}
+    row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
+    center = np.argwhere(inside).mean(axis=0) + [edge.start for edge in box]
+    row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
+    row["members"] = sum(size > 0 for size in sizes)
+    if truth is not None:
+        row["truth"] = bool((truth[box] & inside).any())
+    return row
 
 
 def number_components(masks: Sequence[np.ndarray]) -> np.ndarray:
@@ -225,7 +207,9 @@ def number_components(masks: Sequence[np.ndarray]) -> np.ndarray:
 def dice(one: np.ndarray, other: np.ndarray) -> float:
     """Overlap of two masks; two empty ones agree."""
     size = np.count_nonzero(one) + np.count_nonzero(other)
-    return 2 * np.count_nonzero(one & other) / size if size else 1.0
+    if not size:
+        return 1.0
+    return float(2 * np.count_nonzero(one & other) / size)
 
 
 def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
