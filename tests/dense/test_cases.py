@@ -64,6 +64,16 @@ def test_images_and_truth(tmp_path: Path) -> None:
         lw.dense.cases(*members, truth=tmp_path / "truth")
 
 
+def test_a_case_may_itself_be_number_0000(tmp_path: Path) -> None:
+    members = soft_members(tmp_path, 2, ("case_0000", "case_0001"))
+    for place in ("truth", "images"):
+        for case in ("case_0000", "case_0001"):
+            nifti(tmp_path / place / f"{case}.nii.gz", EMPTY)
+    found = lw.dense.cases(*members, images=tmp_path / "images", truth=tmp_path / "truth")
+    assert [case.truth.file.name for case in found] == ["case_0000.nii.gz", "case_0001.nii.gz"]
+    assert [case.image.file.name for case in found] == ["case_0000.nii.gz", "case_0001.nii.gz"]
+
+
 def test_probabilities_are_taken_before_the_label_map_beside_them(tmp_path: Path) -> None:
     for m in "01":
         nifti(tmp_path / f"fold_{m}" / "case.nii.gz", EMPTY)

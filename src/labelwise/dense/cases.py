@@ -131,8 +131,8 @@ def _files_beside(place: PathLike | None, names: Sequence[str]) -> dict[str, Vol
         return {}
     found = _files_by_case(Path(place))
     if Path(place).is_file() and len(names) == 1:
-        found = dict.fromkeys(names, Path(place))
-    files = {stem.removesuffix("_0000"): file for stem, file in found.items()}
+        return {names[0]: open_volume(Path(place))}
+    files = {stem.removesuffix("_0000"): file for stem, file in found.items()} | found
     _check_none_missing(place, files, names)
     return {name: open_volume(files[name]) for name in names}
 
