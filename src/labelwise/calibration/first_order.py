@@ -14,12 +14,11 @@ from .._arrays import Array, like, to_numpy
 from .._engine.blocks import mean_in_blocks, row_blocks, with_values
 from .._errors import InputError
 from .._frames import same_rows
-from .._tables import Tabular, first_names
+from .._tables import Tabular, counted, first_names
 from .._validation.arguments import check_choice
 from .._validation.labels import as_labels, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of
-from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic
 from ._temperature import fit_temperature, logits_of_classes, logits_of_labels, logits_of_two
 
@@ -39,23 +38,21 @@ class Calibration(Tabular):
     """T of softmax(log p / T), a number; of labels that may occur together one for each, (K,). T >
     1 if the model is overconfident. ``None`` if there are maps.
     """
-    log_loss: tuple[float, float]
-    """Of the mean prediction on the fitting data, before and after, in bits."""
-    brier: tuple[float, float]
-    """The same for the Brier score."""
     n_classes: int
     class_names: tuple[str, ...] | None
     """Of the cases it was fitted to, if they have names."""
 
     def _title(self) -> str:
-        if self.method == "isotonic":
-            return "Isotonic calibration, fitted on these cases"
+        if self.maps is not None:
+            return f"Calibration by isotonic maps of {counted(self.n_classes, 'label')}"
         temperatures = ", ".join(f"{t:.3g}" for t in np.atleast_1d(self.temperature))
-        return f"Calibration by temperature {temperatures}, on the cases it was fitted to"
+        return f"Calibration by temperature {temperatures}"
 
     def _columns(self) -> dict[str, Any]:
-        scores = np.array([self.log_loss, self.brier])
-        return {"score": ["log_loss", "brier"], "before": scores[:, 0], "after": scores[:, 1]}
+        labels = self.class_names or tuple(map(str, range(self.n_classes)))
+        if self.maps is not None:
+            return {"label": labels, "knots": [len(fitted.x) for fitted in self.maps]}
+        return {"label": labels, "temperature": np.broadcast_to(self.temperature, len(labels))}
 
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
@@ -135,23 +132,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
                     temperature[k] = fit_temperature(logits_of_two(p), y.astype(int), weights)
                 except ValueError as error:
                     raise ValueError(f"label {names[k]!r}: {error}") from error
-    scores = []
-    for mean in (
-        mean_in_blocks(q),
-        mean_in_blocks(q, lambda part: _recalibrated(part, maps, temperature)),
-    ):
-        forecast = with_values(q, stored=mean[None, ...], weights=None)
-        scores.append((float(log_loss(forecast, y_true)), float(brier_score(forecast, y_true))))
-    (log_before, brier_before), (log_after, brier_after) = scores
-    return Calibration(
-        method,
-        maps,
-        temperature,
-        (log_before, log_after),
-        (brier_before, brier_after),
-        q.n_classes,
-        q.class_names,
-    )
+    return Calibration(method, maps, temperature, q.n_classes, q.class_names)
 
 
 def _in_double(q: Members) -> Members:
