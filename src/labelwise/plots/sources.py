@@ -39,5 +39,5 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
         bottom = bottom + means[i, order]
     name_bars(ax, [tick_text(sources.class_names[k]) for k in order])
     ax.set_ylabel("epistemic uncertainty, mean")
-    add_legend(ax)
+    add_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)  # above the axes
     return ax
