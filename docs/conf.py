@@ -36,6 +36,7 @@ extensions = [
 exclude_patterns = ["_static", "_extensions", "reference/cli.md"]
 executed_pages = [
     "tutorials/*",
+    "howto/plots",
     "explanation/decisions",
     "explanation/sets",
     "explanation/votes",
