@@ -17,7 +17,7 @@ PYTEST := -m pytest -n 2 --dist worksteal
 # workers, and every process that a test starts, would compile all of it again.
 TESTING := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE=
 
-.PHONY: demo docs page test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick fuzz clean help
+.PHONY: demo docs page test test-baseline test-lowest test-ecosystem lint types dist peers bench bench-quick fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
@@ -130,8 +130,10 @@ dist: $(DIST)/.dev
 
 # what labelwise is compared with, without its dependencies: only single files of it are used
 $(VENV)/.peers: $(VENV)/.dev
-	$(PIP) --target $(VENV)/peers --no-deps --upgrade torch-uncertainty==0.13.0 torchmetrics==1.9.0 lightning-utilities==0.15.3 probly==0.3.0 tqdm==4.70.1 uq360==0.2
+	$(PIP) --target $(VENV)/peers --no-deps --upgrade --ignore-requires-python torch-uncertainty==0.13.0 torchmetrics==1.9.0 lightning-utilities==0.15.3 probly==0.9.1 uq360==0.2
 	@touch $@
+
+peers: $(VENV)/.peers
 
 bench: $(VENV)/.peers
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -2,7 +2,7 @@
 
 They are installed beside the environment, without what they depend on (`make bench` does it).
 torch-uncertainty's metrics are loaded from their own files, because importing the whole package
-needs torchvision; probly's likewise, because it needs data sets and plots.
+needs torchvision; probly's likewise, because it needs a later Python.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 from statistics import median
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 from run import seconds
@@ -52,16 +52,60 @@ def torch_uncertainty(probs: np.ndarray):
     )
 
 
-def probly(probs: np.ndarray):
-    sys.modules.setdefault("probly", ModuleType("probly"))
-    sys.modules["probly.utils"] = load("probly/utils.py")
-    measures = load("probly/quantification/classification.py")
-    rows = np.ascontiguousarray(probs.transpose(1, 0, 2))
-    return lambda: (
-        measures.total_entropy(rows),
-        measures.conditional_entropy(rows),
-        measures.mutual_information(rows),
+def load_probly(path: str) -> ModuleType:
+    """A module of probly without the package, which needs Python 3.12: the functions that it
+    registers itself with, and the classes that it names, are placeholders.
+    """
+
+    class Placeholder:
+        @staticmethod
+        def register(target):
+            return target if callable(target) and not isinstance(target, type) else lambda f: f
+
+    class Names(ModuleType):
+        def __getattr__(self, name: str):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if name.startswith("Array"):
+                return type(name, (), {})
+            return type(name, (Placeholder,), {})
+
+    folder, stem = path.rsplit("/", 1)
+    package = folder.replace("/", ".")
+    kinds = ("categorical", "dirichlet", "gaussian")
+    representation = [f"probly.representation.distribution.array_{kind}" for kind in kinds]
+    for name in (package, f"{package}._common", *representation):
+        sys.modules[name] = Names(name)
+        sys.modules[name].__path__ = []
+    spec = importlib.util.spec_from_file_location(f"{package}.{stem}", PEERS / f"{path}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def probly_sample(probs: np.ndarray):
+    """What its functions read of a sample of categorical distributions."""
+    mean = probs.mean(0)
+    return SimpleNamespace(
+        array=SimpleNamespace(probabilities=probs), sample_axis=0, sample_mean=lambda: mean
     )
+
+
+def probly(probs: np.ndarray):
+    measures = load_probly("probly/quantification/measure/distribution/array")
+    sample = probly_sample(probs)
+    return lambda: (
+        measures.array_categorical_sample_entropy_of_expected_predictive_distribution(sample, 2),
+        measures.array_categorical_sample_conditional_entropy(sample, 2),
+        measures.array_categorical_sample_mutual_information(sample, 2),
+    )
+
+
+def probly_label_wise(probs: np.ndarray) -> np.ndarray:
+    """Epistemic uncertainty, summed over the labels."""
+    measures = load_probly("probly/quantification/measure/ordinal/array")
+    compute = measures.array_categorical_sample_labelwise_mutual_information_entropy
+    return compute(probly_sample(probs), 2)
 
 
 def uq360(probs: np.ndarray):
@@ -78,7 +122,7 @@ def labelwise(probs: np.ndarray):
     return u, u.sum(), lw.joint.decompose(q, "log")
 
 
-KNOWN = {"torch-uncertainty 0.13.0": torch_uncertainty, "probly 0.3.0": probly}
+KNOWN = {"torch-uncertainty 0.13.0": torch_uncertainty, "probly 0.9.1": probly}
 
 
 def main() -> None:
