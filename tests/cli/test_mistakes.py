@@ -599,14 +599,15 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ),
     *[
         (
-            "a folder that takes no files",
-            ["decide", "p.npz", "--costs", "c.toml", "-o", "/proc/d.csv"],
+            f"a folder that takes no files: {words[0]}",
+            [*words, "-o", "/proc/d.csv"],
             2,
             (
                 "Error: cannot write '/proc/d.csv': its folder takes no new files (No such file or "
                 "directory)"
             ),
         )
+        for words in (["decide", "p.npz", "--costs", "c.toml"], ["quantify", "p.npz"])
     ]
     * sys.platform.startswith("linux"),
     (

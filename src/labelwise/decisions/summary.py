@@ -97,15 +97,15 @@ class DecisionSummary(Tabular):
         if len(change) > MAX_CLASSES:
             k = f"{len(change):,}"
             note += f" {MAX_CLASSES} of {k} classes, those with the largest change of cost."
-        columns: dict[str, Any] = {"class": self.class_names}
-        columns["cases"] = [f"{x:,}" for x in self.by_class["cases"]]
+        columns: dict[str, Any] = {"class": self.class_names, "cases": self.by_class["cases"]}
         for name in ("called", "missed", "false_alarms", "cost"):
-            before, after = self.by_class[f"{name}_before"], self.by_class[f"{name}_after"]
-            pairs = zip(before, after, strict=True)
+            pairs = zip(
+                self.by_class[f"{name}_before"], self.by_class[f"{name}_after"], strict=True
+            )
             columns[name.replace("_", " ")] = [f"{number(x, 4)} → {number(y, 4)}" for x, y in pairs]
         for name in ("abstained", "asked"):
             if self.by_class[name].any():
-                columns[name] = [f"{x:,}" for x in self.by_class[name]]
+                columns[name] = self.by_class[name]
         rows = [[column[k] for column in columns.values()] for k in shown]
         return Summary(title, list(columns), rows, note)
 

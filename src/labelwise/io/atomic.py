@@ -25,12 +25,8 @@ def replacing(path: str | os.PathLike[str], *, inside: Path | None = None) -> It
     """
     check_place(Path(path))
     path = final_place(Path(path))
-    try:
+    with making_beside(path):
         handle, name = tempfile.mkstemp(".tmp", f".{path.name}.", inside or path.parent)
-    except OSError as error:
-        raise type(error)(
-            f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})"
-        ) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -41,6 +37,17 @@ def replacing(path: str | os.PathLike[str], *, inside: Path | None = None) -> It
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def making_beside(path: Path) -> Iterator[None]:
+    """Make a temporary file or folder for ``path``; say so if its folder takes none."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(
+            f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})"
+        ) from error
 
 
 def check_place(path: Path, *, folder: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, suggest
+from .._errors import InputError, did_you_mean
 from .._frames import same_rows
 from .._resampling import group_codes
 from .._validation.labels import as_labels
@@ -117,19 +117,16 @@ def _events_with_guarantee(
     """For whom the guarantee holds: names and classes of the events."""
     k = len(names)
     alone: list[tuple[str, tuple[int, ...]]] = [(name, (i,)) for i, name in enumerate(names)]
-    kinds = "'class', 'marginal' or events such as {'rare': [...]}"
-    if isinstance(guarantee, str):
-        if guarantee not in GUARANTEES:
-            raise ValueError(
-                f"`guarantee` must be {kinds}; got {guarantee!r}{suggest(guarantee, GUARANTEES)}"
-            )
-        if guarantee == "marginal":
-            return guarantee, [("all classes", tuple(range(k)))]
+    if guarantee == "marginal":
+        return guarantee, [("all classes", tuple(range(k)))]
+    if guarantee == "class":
         return guarantee, alone
     if not isinstance(guarantee, Events | Mapping):
-        raise TypeError(f"`guarantee` must be {kinds}; got {guarantee!r}")
-    family = as_events(guarantee)
-    assert family is not None  # noqa: S101 - as_events returns None for None only
+        raise ValueError(
+            "`guarantee` must be 'class', 'marginal' or events such as {'rare': [...]}; got "
+            f"{guarantee!r}{did_you_mean(guarantee, GUARANTEES)}"
+        )
+    family: Any = as_events(guarantee)
     if family.given is not None:
         raise ValueError(
             "`guarantee`: conditional events (A given B) are no groups of cases; use unconditional "

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .._tables import counted
-
 Factors = Mapping[str, tuple[str, ...]]
 """For each factor the level of each member."""
 INTERACTION, REPLICATES = "interaction", "replicates"
@@ -111,14 +109,10 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
     np.add.at(cells, tuple(codes), weights)
     missing = np.argwhere(cells == 0)
     if len(missing):
-        cell = []
-        for name, of_factor, i in zip(factors, levels, missing[0], strict=True):
-            cell.append(f"{name} {of_factor[i]!r}")
-        have = "has" if len(missing) == 1 else "have"
+        names = [of_factor[i] for of_factor, i in zip(levels, missing[0], strict=True)]
         raise ValueError(
-            f"`factors` must be completely crossed: {counted(len(missing), 'cell')} of "
-            f"{cells.size} {have} no member, such as {', '.join(cell)}. Predict these, or leave "
-            "out a level"
+            f"`factors` must be completely crossed: {len(missing)} of {cells.size} cells have no "
+            f"member, such as {' / '.join(names)}. Predict these, or leave out a level"
         )
     # With weights that are not the products of the levels' weights, main effects overlap and do not
     # add up.
