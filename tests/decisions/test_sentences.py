@@ -46,7 +46,7 @@ def test_sentences():
         task="multiclass",
     )
     assert erring.explain(0) == (
-        "abstain on this case, which costs 0.1; the answer of an expert with error rate 0.25 saves "
+        "abstain on this case, which costs 0.1; the expert's answer saves "
         "0 on average; "
         "knowing the exact probabilities would save at most 0 if the predicted spread is right"
     )

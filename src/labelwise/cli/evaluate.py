@@ -122,14 +122,11 @@ def _read_ood_predictions(
         )
     loaded.check_same_model(other, given.name)
     if (loaded.groups is None) != (other.groups is None):
-        having, lacking = name, given.name
-        if loaded.groups is None:
-            having, lacking = given.name, name
         note = (
-            f"Note: {having} has `groups` and {lacking} has none, so the intervals of AUROC take "
-            "all instances as independent"
+            f"only one of {name} and {given.name} has `groups`, so the intervals of AUROC take all "
+            "instances as independent"
         )
-        echo(note, err=True)
+        echo(f"Note: {note}", err=True)
     return other
 
 

@@ -32,21 +32,18 @@ def _decision_sentence(
 
     if action == ASK:
         head = f"{ask}:"
-    elif action == ABSTAIN and problem.abstain is not None:
-        head = f"{abstain}, which costs {number(problem.abstain)};"
     else:
         cost = number(float(to_numpy(plan.expected_cost)[i]))
         head = f"{predict}, which costs {cost} {average};"
-    expert = "the expert's answer"
-    if problem.error > 0:
-        expert = f"the answer of an expert with error rate {number(problem.error)}"
+        if action == ABSTAIN:
+            head = f"{abstain}, which costs {cost};"
     price, unasked = "", ""
     if problem.ask is not None:
         price = f" and costs {number(problem.ask)}"
         unasked = "no expert is asked and "
     return (
-        f"{head} {expert} saves {answer} {average}{price}; knowing the exact probabilities would "
-        f"save at most {knowledge} if {unasked}{condition}"
+        f"{head} the expert's answer saves {answer} {average}{price}; knowing the exact "
+        f"probabilities would save at most {knowledge} if {unasked}{condition}"
     )
 
 

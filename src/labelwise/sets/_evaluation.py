@@ -88,10 +88,8 @@ def evaluate_sets(
         where.setdefault(name, y == k)
     rows = []
     for name, here in where.items():
-        share, mean_size = (
-            share_estimate(covered[here], code[here], confidence, estimand=estimand),
-            nan,
-        )
+        share = share_estimate(covered[here], code[here], confidence, estimand=estimand)
+        mean_size = nan
         if here.any():
             sizes = size[here].astype(float)
             mean_size = float(mean_over_groups(sizes, code[here], confidence, estimand=estimand))
