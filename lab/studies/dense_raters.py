@@ -219,7 +219,7 @@ def add_grades(rows: list[Row], nodules: list[Nodule]) -> None:
 
 def two_and_two(nodules: list[Nodule]) -> dict[str, dict[str, float]]:
     """Do the grades of two radiologists claim what two others show? Claimed ÷ observed uncertainty,
-    summed over the ordinal cuts, with intervals over patients.
+    summed over the ordinal cuts, with intervals over patients; votes claim no aleatoric part.
     """
     grades = np.array([nodule.malignancy for nodule in nodules]) - 1
     q = lw.Ensemble(np.eye(len(GRADES))[grades[:, :2].T], class_names=GRADES)
@@ -227,7 +227,7 @@ def two_and_two(nodules: list[Nodule]) -> dict[str, dict[str, float]]:
     patients = [nodule.patient for nodule in nodules]
     found = vote_reliability(q, votes, events=lw.events.ordinal(GRADES), groups=patients)
     result = {}
-    for part in ("total", "aleatoric", "epistemic"):
+    for part in ("total", "epistemic"):
         ratio = getattr(found, part).summed.ratio
         numbers = {"value": ratio.value, "low": ratio.low, "high": ratio.high}
         result[part] = {name: float(x) for name, x in numbers.items()}

@@ -149,17 +149,18 @@ def page(found: dict[str, Any]) -> str:
     lines += [
         "The grades of two radiologists as an ensemble, against the votes of the two others "
         "(`vote_reliability`, squared loss, summed over the ordinal cuts): claimed ÷ observed "
-        "uncertainty. Grades are votes, so they claim no aleatoric part, although radiologists do "
-        "disagree; what they call epistemic is the variance of two votes, and it is as large as "
-        "that of the two others only if nobody is certain of anything.",
+        "uncertainty. Radiologists who vote independently with the same probability give ⅓ for "
+        "the total and 1 for the epistemic part, whatever that probability is. Votes claim no "
+        "aleatoric part, although radiologists do disagree.",
         "",
     ]
     body = [[part, interval(ratio)] for part, ratio in found["two_and_two"].items()]
     lines += [table(["part", "claimed ÷ observed"], body)]
     lines += [
-        "Three outlines, too, claim half of what the fourth shows: with the squared loss that is "
-        "arithmetic, whatever the votes. A few raters are no ensemble whose total uncertainty is "
-        "the risk; their disagreement orders cases, and that is what the claims are about.",
+        "Three claim half of the risk that the fourth shows, by the same arithmetic. So a few "
+        "raters are no ensemble whose total uncertainty is the risk: their disagreement orders "
+        "cases, and that is what the claims are about. It orders them for its own question only: "
+        "doubt about the outline does not find nodules whose grade is disputed, nor the reverse.",
         "",
     ]
     return "\n".join(lines)
