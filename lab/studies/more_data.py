@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from acquisition import pooled
 from more_data_claims import CELLS, DRAWS, SIZES, TEST, noisy
+from more_data_mlps import train_mlps
 from more_data_page import page
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
 from units import finished, keep, wait_while_paused
 
 import labelwise as lw
@@ -35,7 +32,6 @@ from labelwise_lab import datasets
 from labelwise_lab.files import write_file
 
 HERE = Path(__file__).resolve().parent
-STEPS, BATCH = 1000, 32  # of each MLP, whatever the size
 CLASSES = 10
 DIGITS = 4  # significant, of stored numbers
 
@@ -69,26 +65,12 @@ def draw(name: str, y: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]
 def members(model: str, x: np.ndarray, y: np.ndarray, x_test: np.ndarray, seed: int) -> np.ndarray:
     """Probabilities (members, cases, classes) of an ensemble trained on ``x`` and ``y``."""
     if model == "forest":
-        fitted = [RandomForestClassifier(50, n_jobs=1, random_state=seed).fit(x, y)]
-        parts = [np.asarray(from_models(fitted[0], x_test).probs)]
-    else:
-        epochs = math.ceil(STEPS * min(BATCH, len(y)) / len(y))
-        fitted = [
-            MLPClassifier(
-                (64,),
-                batch_size=min(BATCH, len(y)),
-                learning_rate_init=0.003,
-                max_iter=epochs,
-                n_iter_no_change=epochs + 1,
-                random_state=100 * seed + member,
-            ).fit(x, y)
-            for member in range(5)
-        ]
-        parts = [network.predict_proba(x_test)[None] for network in fitted]
-    found = np.concatenate(parts)
-    probs = np.zeros((*found.shape[:-1], CLASSES))  # also for a class that noise left out
-    probs[..., fitted[0].classes_] = found
-    return probs
+        forest = RandomForestClassifier(50, n_jobs=1, random_state=seed).fit(x, y)
+        classes, found = forest.classes_, np.asarray(from_models(forest, x_test).probs)
+        probs = np.zeros((*found.shape[:-1], CLASSES))  # also for a class that noise left out
+        probs[..., classes] = found
+        return probs
+    return train_mlps(x, y, seed).predict(x_test)
 
 
 def measure(probs: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
@@ -118,9 +100,7 @@ def run(
     scores: dict[str, list[np.ndarray]] = {"EU": [], "TU": [], "error": [], "after": []}
     for size in SIZES[name]:
         own = training[:size]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the steps are fixed
-            probs = members(model, x[own], y[own], x[test], number)
+        probs = members(model, x[own], y[own], x[test], number)
         half = len(claim)
         for score, value in measure(probs[:, :half], y[claim]).items():
             scores[score].append(value)

@@ -104,7 +104,6 @@ def test_the_answer_follows_from_the_numbers(
 def test_a_unit_measures_claims_and_gains(load: Any, monkeypatch: Any) -> None:
     study = load("more_data")
     monkeypatch.setattr(study, "SIZES", {"digits": (30, 60)})
-    monkeypatch.setattr(study, "STEPS", 20)
     x, y = study.load("digits", None)
     for model in ("forest", "mlp"):
         unit = study.run("digits", x, y, model, "clean", 0)
@@ -112,6 +111,31 @@ def test_a_unit_measures_claims_and_gains(load: Any, monkeypatch: Any) -> None:
         assert all(values.shape == (2, 10) for values in scores.values())
         assert np.all(scores["EU"] <= scores["TU"])
         assert scores["after"].sum(axis=1) == pytest.approx(scores["error"].sum(axis=1), rel=0.2)
+
+
+def test_mlps_follow_their_gradient_and_learn(load: Any) -> None:
+    mlps = load("more_data_mlps")
+    x, y = load("more_data").load("digits", None)
+    networks = mlps.train_mlps(x[:600], y[:600], 0, steps=300)
+    probs = networks.predict(x[600:])
+    assert probs.shape == (5, 1197, 10)
+    assert np.all((probs.argmax(axis=-1) == y[600:]).mean(axis=1) > 0.85)
+    networks.parameters = networks.parameters.astype(float)
+    batch = x[None, :8].repeat(5, axis=0)
+    labels = y[None, :8].repeat(5, axis=0)
+
+    def loss() -> float:  # of the first member
+        return -np.log(networks.predict(x[:8])[0, np.arange(8), y[:8]]).mean()
+
+    gradient = networks.gradient(batch, labels)
+    for i in (3000, 4100, 4300, -1):  # of each layer
+        before = networks.parameters[0, i]
+        ends = []
+        for step in (1e-5, -1e-5):
+            networks.parameters[0, i] = before + step
+            ends.append(loss())
+        networks.parameters[0, i] = before
+        assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(gradient[0, i], rel=1e-3, abs=1e-8)
 
 
 def test_the_page_shows_the_stored_units(load: Any) -> None:
