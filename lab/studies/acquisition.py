@@ -47,6 +47,8 @@ from labelwise_lab.files import write_file
 from labelwise_lab.simulation import simulate
 
 HERE = Path(__file__).resolve().parent
+CLAIMS = "last changed in “Test the level of the studies' verdicts”, 2026-11-18, 21:05 UTC"
+"""The commit; the run began at 21:08."""
 TABLES = {
     "breast_cancer": sklearn.datasets.load_breast_cancer,
     "iris": sklearn.datasets.load_iris,
@@ -220,6 +222,7 @@ def collect(work: Path) -> dict[str, Any]:
     ]
     kept = [unit for unit in units if unit["split"] in complete]
     return {
+        "claims": CLAIMS,
         "splits": len(complete),
         "minutes": round(sum(unit["seconds"] for unit in kept) / 60, 1),
         "rule": [{k: v for k, v in record.items() if k != "unit"} for record in rule],

@@ -62,7 +62,7 @@ def answer(claims: Records, sets: int) -> str:
     shown = [f"{in_words(other)} {interval(other)}" for other in others if other["shown"]]
     rest = "None of the other contrasts is shown either."
     if shown:
-        rest = f"Of the other {len(others)} contrasts, these are shown: {'; '.join(shown)}."
+        rest = f"Shown of the other {len(others)} contrasts: {'; '.join(shown)}."
     return f"{first}\n\n{rest}"
 
 

@@ -32,6 +32,8 @@ from labelwise_lab import datasets
 from labelwise_lab.files import write_file
 
 HERE = Path(__file__).resolve().parent
+CLAIMS = "last changed in “Make the signs of a sign-flip test at once”, 2026-11-18, 21:08 UTC"
+"""The commit; the run began at 21:19."""
 CLASSES = 10
 DIGITS = 4  # significant, of stored numbers
 
@@ -134,6 +136,7 @@ def collect(work: Path) -> dict[str, Any]:
     ]
     kept = [unit for unit in units if unit["draw"] in complete]
     return {
+        "claims": CLAIMS,
         "draws": len(complete),
         "minutes": round(sum(unit["seconds"] for unit in kept) / 60, 1),
         "units": [{k: v for k, v in u.items() if k not in ("unit", "seconds")} for u in kept],
