@@ -24,6 +24,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look there
         spec.loader.exec_module(module)
         return module
 
