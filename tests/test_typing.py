@@ -65,7 +65,7 @@ def test_tables_of_results_have_a_row_for_each_class_curve_point_or_score(librar
         lw.evaluation.check_ensemble(np.concatenate([q.probs, q.probs[:1]])): 1,
         lw.calibration.calibration_errors(q, y): 3,
         lw.calibration.check_calibration(q, y, n_bootstrap=20, rng=0): 1,
-        lw.calibration.fit_calibration(q, y): 2,
+        lw.calibration.fit_calibration(q, y): 3,
         lw.calibration.vote_reliability(q, votes): 3,
         lw.calibration.fit_vote_calibration(q, votes): 3,
         lw.calibration.check_votes(q, votes, n_bootstrap=20, rng=0): 3,

@@ -210,7 +210,7 @@ def test_quickstart_commands_run(page, tmp_path, monkeypatch):
     for arguments in found:
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 0, result.output
-    assert Path("uncertainty.csv").read_text(encoding="utf-8").startswith("ids,log_total.cat")
+    assert Path("uncertainty.csv").read_text(encoding="utf-8").startswith("id,log_total.cat")
     assert Path("report.html").is_file()
 
 

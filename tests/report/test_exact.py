@@ -148,7 +148,7 @@ def test_check_and_sources() -> None:
     found = exact(broken)
     assert not found["check"]["ok"]
     assert found["check"]["members"] == [0, 14]
-    assert "completely crossed: 1 cell of 16 has no member" in found["sources"]["sentence"]
+    assert "completely crossed: no member is in 1 of 16 cells" in found["sources"]["sentence"]
 
 
 def test_nothing_is_classes_times_classes() -> None:

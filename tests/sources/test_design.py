@@ -41,7 +41,7 @@ def test_refusals() -> None:
         return lw.decompose(lw.Ensemble(probs, factors=factors, **options), loss).sources(rng=0)
 
     with pytest.raises(
-        ValueError, match="completely crossed: 2 of 6 cells have no member, such as 0 / 2"
+        ValueError, match="completely crossed: no member is in 2 of 6 cells, such as 0 / 2"
     ):
         sources({"a": [0, 0, 1, 1], "b": [0, 1, 0, 2]})
     three = (

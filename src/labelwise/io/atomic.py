@@ -25,8 +25,10 @@ def replacing(path: str | os.PathLike[str], *, inside: Path | None = None) -> It
     """
     check_place(Path(path))
     path = final_place(Path(path))
-    with making_beside(path):
+    try:
         handle, name = tempfile.mkstemp(".tmp", f".{path.name}.", inside or path.parent)
+    except OSError as error:
+        raise no_new_files(path, error) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -39,15 +41,10 @@ def replacing(path: str | os.PathLike[str], *, inside: Path | None = None) -> It
         temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def making_beside(path: Path) -> Iterator[None]:
-    """Make a temporary file or folder for ``path``; say so if its folder takes none."""
-    try:
-        yield
-    except OSError as error:
-        raise type(error)(
-            f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})"
-        ) from error
+def no_new_files(path: Path, error: OSError) -> OSError:
+    """The same error, of a temporary file or folder beside ``path``, in words."""
+    sentence = f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})"
+    return type(error)(sentence)
 
 
 def check_place(path: Path, *, folder: bool = False) -> None:

@@ -25,7 +25,7 @@ from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
-from .atomic import final_place, making_beside, remove_at_once
+from .atomic import final_place, no_new_files, remove_at_once
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
@@ -160,8 +160,10 @@ def quantify(
     n_blocks, computed = len(blocks), len(missing)
     try:
         for left in reversed(range(ATTEMPTS)):
-            with making_beside(target):  # private, as what the results replace may be
-                blocks.folder.mkdir(0o700, exist_ok=True)
+            try:
+                blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
+            except OSError as error:
+                raise no_new_files(target, error) from error
             try:
                 before = n_blocks - len(missing)
                 for done, _ in enumerate(compute_all(compute, missing), before + 1):

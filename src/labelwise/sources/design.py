@@ -111,8 +111,8 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
     if len(missing):
         names = [of_factor[i] for of_factor, i in zip(levels, missing[0], strict=True)]
         raise ValueError(
-            f"`factors` must be completely crossed: {len(missing)} of {cells.size} cells have no "
-            f"member, such as {' / '.join(names)}. Predict these, or leave out a level"
+            f"`factors` must be completely crossed: no member is in {len(missing)} of {cells.size} "
+            f"cells, such as {' / '.join(names)}. Predict these, or leave out a level"
         )
     # With weights that are not the products of the levels' weights, main effects overlap and do not
     # add up.
