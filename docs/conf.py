@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -144,3 +146,20 @@ html_theme_options = {
     "source_branch": "main",
     "source_directory": "docs/",
 }
+
+
+def link_results_where_they_are_documented(app: Any, exception: Exception | None) -> None:
+    """Let the links from code to documentation lead to `labelwise.typing` where they name its page.
+
+    A file of code may hold functions, documented in their module, and the results that they return,
+    documented there. viewcode knows one module for each file.
+    """
+    link = re.compile(r"(reference/typing\.html#)labelwise\.(?:[a-z_]+\.)?([A-Z])")
+    for path in Path(app.outdir, "_modules").rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(link.sub(r"\1labelwise.typing.\2", text), encoding="utf-8")
+
+
+def setup(app: Any) -> None:
+    """Connect what this file adds to Sphinx."""
+    app.connect("build-finished", link_results_where_they_are_documented)
