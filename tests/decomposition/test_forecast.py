@@ -62,21 +62,26 @@ def test_the_risk_is_the_expected_loss(
 def test_members_as_forecasts(loss: lw.Loss, probs: np.ndarray) -> None:
     """One member, and a random one: pairwise and reverse divergences over all pairs of members."""
     q, w = lw.Ensemble(probs, weights=np.arange(1.0, 6.0)), np.arange(1.0, 6.0) / 15
-    excess = np.array(
-        [[expected_loss(loss, t, f) - expected_loss(loss, t, t) for f in probs] for t in probs]
-    )
+    losses = np.array([[expected_loss(loss, t, f) for f in probs] for t in probs])
+    entropy = np.array([expected_loss(loss, t, t) for t in probs])
     mean = np.tensordot(w, probs, 1)
-    reverse = [expected_loss(loss, mean, f) - expected_loss(loss, mean, mean) for f in probs]
+    of_mean = [expected_loss(loss, mean, f) for f in probs]
+
+    def compare(found: np.ndarray, exact: np.ndarray, size: np.ndarray) -> None:
+        """Up to the rounding of numbers of this size."""
+        assert np.all(np.abs(found - exact) <= 1e-14 * (1 + size))
+
     for i in range(5):
         u = lw.decompose(q, loss, forecast=i)
-        np.testing.assert_allclose(
-            u.epistemic, np.tensordot(w, excess[:, i], 1), rtol=0, atol=1e-13
-        )
-        np.testing.assert_allclose(u.regret, reverse[i], rtol=0, atol=1e-13)
+        risk = np.tensordot(w, losses[:, i], 1)
+        compare(u.total, risk, risk)
+        compare(u.epistemic, np.tensordot(w, losses[:, i] - entropy, 1), risk)
+        compare(u.regret, of_mean[i] - expected_loss(loss, mean, mean), risk)
     u = lw.decompose(q, loss, forecast="member")
-    pairwise = np.einsum("i,j,ijnk->nk", w, w, excess)
-    np.testing.assert_allclose(u.epistemic, pairwise, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(u.regret, np.tensordot(w, reverse, 1), rtol=0, atol=1e-13)
+    risk = np.einsum("i,j,ijnk->nk", w, w, losses)
+    compare(u.total, risk, risk)
+    compare(u.epistemic, np.einsum("i,j,ijnk->nk", w, w, losses - entropy[:, None]), risk)
+    compare(u.regret, np.tensordot(w, of_mean, 1) - expected_loss(loss, mean, mean), risk)
 
 
 def test_two_classes_are_the_joint_measures(probs: np.ndarray) -> None:

@@ -12,6 +12,7 @@ import torch
 from scipy.optimize import linprog
 
 import labelwise as lw
+from labelwise.distributions.intervals import sum_of_others
 
 EVENTS = {"first": [0], "two": [0, 2], "rest": [1, 2, 3], "all": [0, 1, 2, 3]}
 
@@ -180,6 +181,24 @@ def test_tables_slices_and_rejection() -> None:
     np.testing.assert_array_equal(lw.decompose(again).total, u.total)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bounds_at_0_stay_at_0(dtype: type) -> None:
+    """What others leave is not found by subtraction: steep entropies would show its rounding."""
+    upper = np.random.default_rng(7).uniform(0.1, 0.9, 500).astype(dtype)
+    low = np.stack([0 * upper, 1 - upper], axis=-1)
+    high = np.stack([upper, 0 * upper + 1], axis=-1)
+    u = lw.decompose(lw.Intervals(low, high), lw.BetaLoss(-0.5, -0.5))
+    assert np.all(u.aleatoric == 0)
+    point = np.eye(4, dtype=dtype)[None]
+    u = lw.decompose(lw.Intervals(point, point), lw.BetaLoss(-0.5, -0.5))
+    assert np.all(u.total == 0)
+
+
+def test_sum_of_others() -> None:
+    x = np.array([[1.0, 1e-20, 0.0], [1e-20, 1e-20, 1.0]])
+    np.testing.assert_array_equal(sum_of_others(x), [[1e-20, 1, 1], [1, 1, 2e-20]])
+
+
 def test_labels_that_stand_for_themselves() -> None:
     low, high = np.array([[0.6, 0.7, 0.1]]), np.array([[0.8, 0.9, 0.2]])
     u = lw.decompose(lw.Intervals(low, high, exclusive=False), "squared")
@@ -237,12 +256,16 @@ def test_what_intervals_do_not_have() -> None:
     q = lw.Intervals(*boxes(3))
     for refused, match in (
         (lambda: q.sample(3), "nothing to sample"),
-        (lambda: lw.joint.decompose(q), "nothing to sample"),
+        (lambda: lw.joint.decompose(q), "no law"),
+        (lambda: lw.joint.covariance(q), "no law"),
+        (lambda: lw.joint.mutual_information_by_class(q, second_order=True), "no law"),
+        (lambda: lw.joint.reverse_mutual_information(q), "no law"),
         (lambda: lw.decompose(q, "squared", correction="jackknife"), "no members"),
         (lambda: lw.decompose(q).sources(), "named factors"),
         (lambda: lw.decompose(q, forecast=q.lower), "no mean"),
         (lambda: lw.Intervals.from_members(lw.Dirichlet(np.ones((2, 3)))), "needs an ensemble"),
         (lambda: lw.Intervals.from_members(q.lower[None] + 0, quantiles=(0.9, 0.1)), "sum to 1"),
+        (lambda: lw.Intervals.from_members(np.eye(3)[:, None], quantiles=(0.5, 0.6)), "farther"),
     ):
         with pytest.raises(lw.InputError, match=match):
             refused()

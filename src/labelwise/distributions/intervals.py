@@ -176,7 +176,7 @@ class Intervals(Distribution[ArrayT]):
                 "`lower` and `upper` must leave probabilities that sum to 1: lower bounds that sum "
                 f"to at most 1 (got up to {float(least):.6g}), upper ones to at least 1 (got down "
                 f"to {float(most):.6g}). If each interval stands for itself, or labels may occur "
-                "together, pass exclusive=False"
+                "together, pass exclusive=False; quantiles of members must be farther apart"
             )
         return self
 
@@ -196,19 +196,21 @@ class Intervals(Distribution[ArrayT]):
 
         def sums(x: Array) -> tuple[Array, Array]:
             if family is None:
-                return x, xp.sum(x, axis=-1, keepdims=True) - x
+                return x, sum_of_others(x)
             return event_sums(x, family, self.class_names)
 
-        def bounds(low: Array, high: Array) -> tuple[Array, Array]:
+        def bounds(low: Array, high: Array, others: tuple[Array, Array]) -> tuple[Array, Array]:
             """Those of a set of classes, given the sums of theirs: the others leave some, too."""
-            lowest = xp.maximum(low, 1 - (most - high))
-            return lowest, xp.maximum(lowest, xp.minimum(high, 1 - (least - low)))
+            lowest = xp.maximum(low, 1 - others[1])
+            return lowest, xp.maximum(lowest, xp.minimum(high, 1 - others[0]))
 
         (low_in, low_rest), (high_in, high_rest) = sums(low), sums(high)
-        (low_in, high_in), (low_rest, high_rest) = (
-            bounds(low_in, high_in),
-            bounds(low_rest, high_rest),
-        )
+        others_of_in, others_of_rest = (low_rest, high_rest), (low_in, high_in)
+        if family is not None and family.given is not None:  # some classes are on neither side
+            others_of_in = least - low_in, most - high_in
+            others_of_rest = least - low_rest, most - high_rest
+        low_in, high_in = bounds(low_in, high_in, others_of_in)
+        low_rest, high_rest = bounds(low_rest, high_rest, others_of_rest)
         return Interval(
             share_of_whole(low_in, high_rest),
             share_of_whole(high_in, low_rest),
@@ -221,3 +223,14 @@ class Intervals(Distribution[ArrayT]):
             "Intervals say between which bounds probabilities lie, not how likely each is: there "
             "is nothing to sample or to integrate. Use lw.decompose(q)"
         )
+
+
+def sum_of_others(x: Array) -> Array:
+    """For each class the sum over all others (..., K); never by subtraction, which would lose what
+    is small beside 1.
+    """
+    xp = namespace(x)
+    zero = 0 * x[..., :1]
+    before = xp.cumulative_sum(xp.concat([zero, x[..., :-1]], axis=-1), axis=-1)
+    backwards = xp.concat([zero, xp.flip(x[..., 1:], axis=-1)], axis=-1)
+    return before + xp.flip(xp.cumulative_sum(backwards, axis=-1), axis=-1)

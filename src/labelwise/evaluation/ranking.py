@@ -18,6 +18,7 @@ from .._engine.blocks import numpy_in_blocks
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
 from ..distributions.base import not_a_distribution
+from ..distributions.intervals import sum_of_others
 from ..distributions.marginals import Atoms
 from ..events import Events, Family
 from ..losses import Loss, LossName, as_loss
@@ -127,7 +128,4 @@ class _Renormalized(Ensemble[np.ndarray]):
     def law(self, probs: Any, weights: Any, events: Events | None) -> Atoms:
         if events is not None:
             return super().law(probs, weights, events)
-        before, after = np.zeros_like(probs), np.zeros_like(probs)
-        np.cumsum(probs[..., :-1], axis=-1, out=before[..., 1:])
-        np.cumsum(probs[..., :0:-1], axis=-1, out=after[..., -2::-1])
-        return Atoms(probs, weights, before + after)
+        return Atoms(probs, weights, sum_of_others(probs))

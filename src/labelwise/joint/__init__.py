@@ -20,7 +20,7 @@ from .._errors import InputError
 from .._validation.arguments import as_seed
 from ..decomposition import Components
 from ..decomposition import decompose as decompose_labels
-from ..distributions import Distribution
+from ..distributions import Distribution, Intervals
 from ..distributions.base import ArrayT
 from ..distributions.ensemble import as_distribution
 from ..distributions.marginals import Atoms
@@ -166,7 +166,7 @@ def covariance(q: Distribution[Any]) -> Array:
     array([[[ 0.01, -0.01],
             [-0.01,  0.01]]])
     """
-    q = as_distribution(q)
+    q = _check_law(q)
     if q.finite:
 
         def of_members(q: Distribution[Any]) -> Computed:
@@ -238,10 +238,17 @@ def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss
 def _check_joint_input(
     q: Any, loss: LossName | Loss | JointLoss
 ) -> tuple[Distribution[Any], JointLoss]:
-    q = as_distribution(q)
+    q = _check_law(q)
     if not q.exclusive:
         raise InputError(
             f"the labels of a {type(q).__name__} may occur together, so there is no single class "
             "to be uncertain about; use lw.decompose(q).sum()"
         )
     return q, as_joint_loss(loss, q.n_classes)
+
+
+def _check_law(q: Any) -> Distribution[Any]:
+    q = as_distribution(q)
+    if isinstance(q, Intervals):
+        raise InputError("intervals have no law, and only label-wise measures: use lw.decompose(q)")
+    return q
