@@ -133,7 +133,7 @@ def rows() -> dict[str, Row]:
         short = PARTS.get(part, "EU")
         found[f"{part} of extremes, log"] = Row(formula, call, reference, short, measure)
     found["second-order share"] = Row(
-        r"\mathrm{Var}\,\Theta_k \,/\, 2\bar\theta_k",
+        r"\mathrm{Var}\,\Theta_k \,/\, (2\bar\theta_k \ln 2)",
         "lw.joint.mutual_information_by_class(q, second_order=True)",
         "arXiv 2602.21160",
         "EU",

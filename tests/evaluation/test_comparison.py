@@ -152,6 +152,10 @@ def test_members_that_agree_are_no_obstacle() -> None:
         ({"q": lw.Intervals(np.zeros((9, 3)), np.ones((9, 3)))}, "intervals have only"),
         ({"q": np.ones((2, 9, 3)) / 3}, "must be a distribution"),
         ({"groups": np.zeros(9)}, "at least 2 independent cases"),
+        ({"q": lw.Ensemble(np.ones((2, 3, 3, 3)) / 3)}, "one axis of cases"),
+        ({"ood": lw.Ensemble(np.ones((2, 3, 3, 3)) / 3)}, "one axis of cases"),
+        ({"ood": {"votes": lw.Ensemble(np.ones((2, 4, 3)) / 3)}}, "another name than 'votes'"),
+        ({"measures": {"total, log": lambda q: np.ones(9)}}, "another name than 'total, log'"),
         ({"measures": {"x": lambda q: np.ones(3)}}, "`x` must have one value for each of the 9"),
         ({"confidence": 1.5}, "`confidence`"),
     ],
@@ -160,6 +164,14 @@ def test_what_is_refused(change: dict[str, object], match: str) -> None:
     given = {"q": lw.Ensemble(np.full((2, 9, 3), 1 / 3)), "y_true": np.arange(9) % 3}
     with pytest.raises((ValueError, TypeError), match=match):
         lw.evaluation.compare_measures(**(given | change))
+
+
+def test_other_classes_are_refused() -> None:
+    probs = np.full((2, 9, 3), 1 / 3)
+    q = lw.Ensemble(probs, class_names=["a", "b", "c"])
+    other = lw.Ensemble(probs, class_names=["a", "c", "b"])
+    with pytest.raises(lw.InputError, match="must have the classes of `q`, in this order: 'a'"):
+        lw.evaluation.compare_measures(q, np.arange(9) % 3, ood=other)
 
 
 # Simulations: four measures that see a common signal through more and more noise.

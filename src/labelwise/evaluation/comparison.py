@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import same_rows
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
 from .._tables import Library, Tabular, frame
@@ -149,6 +149,10 @@ def compare_measures(
         raise not_a_distribution(q)
     if isinstance(q, Intervals):
         raise InputError("`q` must be a distribution: intervals have only lw.decompose(q)")
+    if isinstance(ood, Distribution):
+        ood = {"detection": ood}
+    outside = dict(ood or {})
+    _check_predictions(q, outside)
     check_confidence(confidence)
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     mean, happened, _, exclusive = forecasts(q, y_true)
@@ -162,17 +166,10 @@ def compare_measures(
     scores = _scores(q, more)
     block = _blocks(groups, n, rng)
     found = {"rejection": compare(rejection(right), scores, block, confidence, rng)}
-    if isinstance(ood, Distribution):
-        ood = {"detection": ood}
-    for name, other in (ood or {}).items():
-        if type(other) is not type(q) or other.n_classes != q.n_classes:
-            raise InputError(
-                f"`ood` must be predictions of the same model, {type(q).__name__} of "
-                f"{q.n_classes} classes; {name!r} is {type(other).__name__} of {other.n_classes}"
-            )
-        outside = _scores(other, more)
+    for name, other in outside.items():
+        outer = _scores(other, more)
         n_out = other.batch_shape[0]
-        both = {key: np.append(score, outside[key]) for key, score in scores.items()}
+        both = {key: np.append(score, outer[key]) for key, score in scores.items()}
         blocks = np.append(block, _blocks(None, n_out, rng))
         is_out = np.arange(n + n_out) >= n
         found[name] = compare(detection(is_out), both, blocks, confidence, rng)
@@ -213,9 +210,33 @@ def agreement(disagreement: np.ndarray) -> Statistic:
     return Statistic(correlation, (-1.0, 1.0))
 
 
+def _check_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
+    """Refuse what cannot be compared, and names that are taken."""
+    for name, other in outside.items():
+        if type(other) is not type(q) or other.n_classes != q.n_classes:
+            raise InputError(
+                f"`ood` must be predictions of the same model, {type(q).__name__} of "
+                f"{q.n_classes} classes; {name!r} is {type(other).__name__} of {other.n_classes}"
+            )
+        if q.class_names and other.class_names and q.class_names != other.class_names:
+            raise InputError(
+                f"`ood` must have the classes of `q`, in this order: {listed(q.class_names)}; "
+                f"{name!r} has {listed(other.class_names)}"
+            )
+        if name in ("rejection", "votes"):
+            raise InputError(f"`ood` needs another name than {name!r}, which is a criterion")
+    for shape in (q.batch_shape, *[other.batch_shape for other in outside.values()]):
+        if len(shape) != 1:
+            raise InputError(
+                f"predictions must have one axis of cases, shape (N, K); got batch shape {shape}"
+            )
+
+
 def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:
     scores = measure_scores(q)
     for name, measure in more.items():
+        if name in scores:
+            raise InputError(f"`measures` needs another name than {name!r}, which is there already")
         score = as_scores(measure(q), name)
         scores[name] = same_length(score, name, q.batch_shape[0], "q").astype(float)
     return scores
@@ -251,26 +272,24 @@ def compare(
     b = len(partial)
     deviations = (partial - partial.mean(axis=0)) * np.sqrt((b - 1) / b)
     scale = np.sqrt(rng.chisquare(b - 1, size=(DRAWS, 1)) / (b - 1))
-    errors = rng.standard_normal((DRAWS, b)) @ np.nan_to_num(deviations) / scale
+    draws = rng.standard_normal((DRAWS, b)) / scale
 
-    def largest(errors: np.ndarray, se: np.ndarray) -> np.ndarray:
-        """The largest standardized error of each draw; those that are always 0 or unknown do not
-        count.
-        """
-        known = se > 1e-12
-        return np.asarray(np.max(np.abs(errors) / np.where(known, se, np.inf), axis=-1))
+    def spread(deviations: np.ndarray) -> tuple[np.ndarray, float]:
+        """Standard errors, and how many of them the largest of all errors is."""
+        se = np.sqrt(np.sum(deviations**2, axis=0))
+        known = se > 1e-12  # what is always 0 or unknown does not count
+        errors = np.abs(draws @ deviations[:, known]) / se[known]
+        return se, float(np.quantile(np.max(errors, axis=-1, initial=0), confidence))
 
-    se = np.sqrt(np.sum(deviations**2, axis=0))
-    quantile = np.quantile(largest(errors, se), confidence)
+    se, quantile = spread(deviations)
     pointwise = 2 * stdtr(b - 1, quantile) - 1  # whose t-interval is so many errors wide
     ends = t_interval(value, se, b - 1, pointwise, statistic.bounds, len(block))
-    method = "simultaneous, jackknife"
-    se_pairs = np.sqrt(np.sum((deviations[:, :, None] - deviations[:, None]) ** 2, axis=0))
-    worst = np.zeros(DRAWS)
-    for j in range(len(value)):
-        worst = np.maximum(worst, largest(errors - errors[:, [j]], se_pairs[j]))
-    half = np.quantile(worst, confidence) * se_pairs
+    first, second = np.triu_indices(len(value), 1)
+    se_of_pairs, quantile = spread(deviations[:, first] - deviations[:, second])
+    half = np.zeros((len(value), len(value)))
+    half[first, second] = half[second, first] = quantile * se_of_pairs
     difference = value[:, None] - value
+    method = "simultaneous, jackknife"
     return Criterion(
         Estimate(value, *ends, confidence, method),
         Estimate(difference, difference - half, difference + half, confidence, method),
