@@ -110,3 +110,35 @@ def test_labels_must_be_known(tmp_path: Path) -> None:
         lw.load_predictions(write_lines(tmp_path / "p.jsonl", rows))
     with pytest.raises(ValueError, match="members must have answered the same cases"):
         lw.load_predictions(tmp_path / "p.jsonl", class_names=["yes", "no"])
+
+
+def test_several_choices_are_several_members(tmp_path: Path) -> None:
+    """As with `n` of both interfaces."""
+    rows = []
+    for case, texts in {"a": ["yes", "no"], "b": ["yes", "yes"]}.items():
+        body = chat_completion("yes")
+        (choice,) = body["choices"]
+        body["choices"] = []
+        for i, text in enumerate(texts):
+            message = {**choice["message"], "content": text}
+            body["choices"].append({**choice, "index": i, "message": message})
+        rows.append(batch_line(case, body))
+    p = lw.load_predictions(write_lines(tmp_path / "p.jsonl", rows), class_names=["no", "yes"])
+    np.testing.assert_array_equal(p.probs[:, :, 1], [[1, 1], [0, 1]])
+    assert p.factors == {"choice": ("0", "1")}
+
+
+def test_answers_that_say_nothing_are_missing(tmp_path: Path) -> None:
+    """No choice, a refusal without a text, and labels whose probabilities are 0."""
+    silent = chat_completion("yes")
+    silent["choices"] = []
+    refused = chat_completion("yes")
+    refused["choices"][0]["message"].update(content=None, refusal="I cannot")
+    hidden = chat_completion("Hm", ("Hm", {"Hm": 1.0, "yes": 0.5}))
+    (place,) = hidden["choices"][0]["logprobs"]["content"]
+    place["top_logprobs"][1]["logprob"] = -900.0
+    bodies = {"a": chat_completion("yes"), "b": silent, "c": refused, "d": hidden}
+    rows = [batch_line(case, body) for case, body in bodies.items()]
+    p = lw.load_predictions(write_lines(tmp_path / "p.jsonl", rows), class_names=["no", "yes"])
+    np.testing.assert_array_equal(p.probs, [[[0, 1]]])
+    assert "left out, because no member names a class: 'b', 'c', 'd'" in p.notes

@@ -110,7 +110,7 @@ def test_other_documents_and_too_few_options(tmp_path: Path) -> None:
     two = write_samples(tmp_path, "b", "t", [sample(0, OPTIONS, [-1, -2, -3], 1)])
     with pytest.raises(ValueError, match="same true labels; for '0' one has 'negative', b / t"):
         lw.load_predictions([one, two])
-    with pytest.raises(ValueError, match="at least two options; it has 1 for 1"):
+    with pytest.raises(ValueError, match="at least two options, or one answer; it has 1 for 1"):
         load(tmp_path, [sample(0, ["only"], [-1], 0)])
 
 
@@ -137,3 +137,21 @@ def test_several_filters_are_several_members(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "twice.jsonl", [generated(0, "yes", "no")] * 4)
     with pytest.raises(ValueError, match="the case '0' is there more than once for"):
         lw.load_predictions(path)
+
+
+@pytest.mark.parametrize("scores", [["nan", "-1.0"], ["-inf", "-inf"]])
+def test_log_likelihoods_must_be_numbers(tmp_path: Path, scores: list[str]) -> None:
+    """A network in half precision may give none."""
+    row = sample(7, ["a", "b"], [-1, -2], 0)
+    row["filtered_resps"] = [[score, "False"] for score in scores]
+    with pytest.raises(lw.InputError, match="log-likelihoods of doc_id 7 must be numbers"):
+        load(tmp_path, [row])
+    row["filtered_resps"] = [["-inf", "False"], ["-3.0", "True"]]
+    np.testing.assert_array_equal(load(tmp_path, [row]).probs, [[[0, 1]]])
+
+
+@pytest.mark.parametrize("responses", [[], [["yes", "no"]]])
+def test_answers_that_no_filter_made_one(tmp_path: Path, responses: list[list[str]]) -> None:
+    row = {**generated(7, "yes", "yes"), "filtered_resps": responses}
+    with pytest.raises(lw.InputError, match=r"doc_id 7 must have .* or one answer"):
+        load(tmp_path, [row])

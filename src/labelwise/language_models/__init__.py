@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .answers import Answer, members_of_answers
-from .completions import answer_of_completion, has_completion
-from .harness import answer_of_sample, is_sample, members_of_options
+from .completions import answers_of_completion, has_completion
+from .harness import answer_of_sample, has_options, is_sample, members_of_options
 from .members import Outputs, fields_of_members
 from .tables import answers_of_table, outputs_of_table
 
@@ -29,7 +29,7 @@ def read_outputs(
 ) -> dict[str, Any]:
     """The fields of predictions in all files together: one is for one member, or has several."""
     first = files[0].rows[0]
-    if is_sample(first) and not isinstance(first["filtered_resps"][0], str):
+    if has_options(first):
         members, class_names = members_of_options(files, notes)
         return fields_of_members(members, class_names, notes)
     answers: list[Answer] = []
@@ -37,7 +37,8 @@ def read_outputs(
         if is_sample(first):
             answers += [answer_of_sample(file, row) for row in file.rows]
         elif has_completion(first):
-            answers += [answer_of_completion(file, i, row) for i, row in enumerate(file.rows)]
+            for i, row in enumerate(file.rows):
+                answers += answers_of_completion(file, i, row)
         else:
             answers += answers_of_table(file, class_names)
     members, class_names = members_of_answers(answers, class_names, notes)

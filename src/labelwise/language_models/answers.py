@@ -45,8 +45,9 @@ def members_of_answers(
         key = tuple(answer.factors.values())
         member = members.setdefault(key, Member(answer.factors))
         label = answer.label
-        if label is not None and reader.position(str(label)) is not None:
-            label = names[reader.keys.index(label_key(str(label)))]
+        position = None if label is None else reader.position(str(label))
+        if position is not None:
+            label = names[position]
         member.add(answer.case, reader.read(answer), label)
     notes.extend(reader.notes())
     return list(members.values()), names
@@ -112,7 +113,9 @@ class LabelReader:
         if answer.tokens:
             token = self._answering_token(answer.tokens)
             if token is not None:
-                return self._probabilities(token.likeliest)
+                probs = self._probabilities(token.likeliest)
+                if probs is not None:
+                    return probs
         else:
             label = self.position(answer.text)
             if label is not None:
@@ -132,7 +135,7 @@ class LabelReader:
                 return token
         return None
 
-    def _probabilities(self, likeliest: Mapping[str, float]) -> np.ndarray:
+    def _probabilities(self, likeliest: Mapping[str, float]) -> np.ndarray | None:
         """A label that is not listed has at most the smallest listed probability, and all such
         labels together have at most what is left: they share the most that they can have.
         """
@@ -141,11 +144,14 @@ class LabelReader:
             label = self.position(text, token=True)
             if label is not None:
                 probs[label] += probability
-        self.on_labels.append(float(probs.sum()))
-        absent = probs == 0
+        on_labels, absent = float(probs.sum()), probs == 0
         if absent.any():
             left = max(1 - sum(likeliest.values()), 0)
             probs[absent] = min(*likeliest.values(), left / absent.sum())
+        if probs.sum() == 0:  # too improbable for a number
+            return None
+        self.on_labels.append(on_labels)
+        if absent.any():
             self.filled.append(float(probs[absent][0]))
         return np.asarray(probs / probs.sum())
 

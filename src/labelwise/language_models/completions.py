@@ -23,8 +23,10 @@ def has_completion(row: dict[str, Any]) -> bool:
     return bool(_completion_in(row)) or {"custom_id", "response"} <= row.keys()
 
 
-def answer_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> Answer:
-    """The answer of a line; its case is `custom_id`, an id that was added to it, or its number."""
+def answers_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> list[Answer]:
+    """The answers of a line, of which each is of a member; their case is `custom_id`, an id that
+    was added to the line, or its number.
+    """
     completion = _completion_in(row)
     model = completion.get("model")
     if model is None:  # a request that failed
@@ -34,16 +36,19 @@ def answer_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> Ans
     for role in ("member", "further"):
         for name in columns_called(list(row), role):
             factors[name] = str(row[name])
-    factors["file"] = file.path.stem
     case = row.get("custom_id")
     if case is None and completion is not row:
         case = row.get("id")
     if case is None:
         case = number
     label = next((row[name] for name in columns_called(list(row), "y_true")), None)
-    choice = _first_choice(completion)
-    text = (choice.get("message") or choice).get("content") or choice.get("text") or ""
-    return Answer(factors, str(case), text, label, list(_tokens(choice.get("logprobs"))))
+    answers = []
+    for i, choice in enumerate(_choices(completion)):
+        text = (choice.get("message") or choice).get("content") or choice.get("text") or ""
+        tokens = list(_tokens(choice.get("logprobs")))
+        of_member = {**factors, "choice": str(i), "file": file.path.stem}
+        answers.append(Answer(of_member, str(case), text, label, tokens))
+    return answers
 
 
 def _completion_in(row: dict[str, Any]) -> dict[str, Any]:
@@ -57,14 +62,14 @@ def _completion_in(row: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _first_choice(completion: dict[str, Any]) -> dict[str, Any]:
-    """The first choice, or the first text of a response."""
-    for choice in completion.get("choices", ()):
-        return dict(choice)
+def _choices(completion: dict[str, Any]) -> list[dict[str, Any]]:
+    """All choices (several with ``n``), or the texts of a response; an empty one if there is
+    none.
+    """
+    choices = completion.get("choices") or []
     for message in completion.get("output", ()):
-        for content in message.get("content") or ():
-            return dict(content)
-    return {}
+        choices = [*choices, *(message.get("content") or ())]
+    return choices or [{}]
 
 
 def _tokens(logprobs: Any) -> Iterator[Token]:

@@ -24,6 +24,12 @@ def is_sample(row: Row) -> bool:
     return {"doc_id", "arguments", "filtered_resps", "target"} <= row.keys()
 
 
+def has_options(row: Row) -> bool:
+    """Whether a line is a sample with the log-likelihoods of options, not a generated answer."""
+    responses = row.get("filtered_resps")
+    return is_sample(row) and not (responses and isinstance(responses[0], str))
+
+
 def answer_of_sample(file: Outputs, row: Row) -> Answer:
     """A generated answer; answers through several filters are of several members."""
     factors = _model_and_task(file)
@@ -98,10 +104,16 @@ def _log_likelihoods(row: Row) -> np.ndarray:
     responses = row["filtered_resps"]
     if n_options < 2 or len(responses) < n_options:
         raise InputError(
-            f"doc_id {row['doc_id']} must have log-likelihoods of at least two options; it has "
-            f"{len(responses)} for {n_options}"
+            f"doc_id {row['doc_id']} must have log-likelihoods of at least two options, or one "
+            f"answer; it has {len(responses)} for {n_options}"
         )
-    return np.array([float(response[0]) for response in responses[:n_options]])
+    scores = np.array([float(response[0]) for response in responses[:n_options]])
+    if not np.isfinite(scores.max()):
+        raise InputError(
+            f"the log-likelihoods of doc_id {row['doc_id']} must be numbers, and not all −∞; got "
+            f"{scores.tolist()}"
+        )
+    return scores
 
 
 def _common_options(rows: Sequence[Row]) -> list[str] | None:

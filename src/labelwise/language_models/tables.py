@@ -12,12 +12,12 @@ from .members import Outputs
 
 
 def answer_columns(
-    columns: Mapping[str, Sequence[str]], class_names: Sequence[str] | None
+    rows: Sequence[Mapping[str, str]], class_names: Sequence[str] | None
 ) -> list[str]:
     """The columns of answers: one that is called so, or several that repeat few texts, each of a
     model; none if there are no answers.
     """
-    names = list(columns)
+    names = list(rows[0])
     called = columns_called(names, "answer")[:1]
     if called:
         return called
@@ -28,7 +28,7 @@ def answer_columns(
     for name in names:
         if name in known or is_called_id(name) or is_called_measurement(name):
             continue
-        texts = [label_key(text) for text in columns[name] if text]
+        texts = [label_key(row[name]) for row in rows if row[name]]
         if not texts or not are_few(set(texts), texts):
             continue
         if class_names is None or set(texts) & set(map(label_key, class_names)):
@@ -40,17 +40,17 @@ def outputs_of_table(
     path: Path, columns: Mapping[str, Sequence[str]], class_names: Sequence[str] | None
 ) -> Outputs | None:
     """The rows of a table of texts; ``None``: it has no answers."""
-    if not answer_columns(columns, class_names):
-        return None
-    rows = zip(*columns.values(), strict=True)
-    return Outputs(path, [dict(zip(columns, row, strict=True)) for row in rows])
+    cells = zip(*columns.values(), strict=True)
+    rows = [dict(zip(columns, row, strict=True)) for row in cells]
+    if rows and answer_columns(rows, class_names):
+        return Outputs(path, rows)
+    return None
 
 
 def answers_of_table(file: Outputs, class_names: Sequence[str] | None) -> list[Answer]:
     """All answers of a table; an empty cell is a missing one."""
     names = list(file.rows[0])
-    columns = {name: [row[name] for row in file.rows] for name in names}
-    asked = answer_columns(columns, class_names)
+    asked = answer_columns(file.rows, class_names)
     ids = sorted(filter(is_called_id, names), key=lambda name: word_of(name) != "id")
     if not ids:
         raise InputError(f"{file.path.name} must have a column `id` to match the answers by")
