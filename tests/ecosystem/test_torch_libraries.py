@@ -136,7 +136,7 @@ class Lit(lightning.LightningModule):
 
 class LogUncertainty(lightning.Callback):  # as in docs/howto/recipes.md
     def on_validation_epoch_end(self, trainer, module):
-        q = lw.from_models(module, trainer.val_dataloaders, n_samples=20, progress=False)
+        q = lw.from_models(module, trainer.val_dataloaders, n_samples=20)
         module.log_dict(lw.decompose(q).to_dict())
 
 

@@ -72,23 +72,6 @@ def test_interval_of_mean_eu_covers(members):
     assert 0.86 <= held / 80 <= 1
 
 
-def test_each_instance_has_an_interval(lib):
-    rng = np.random.default_rng(3)
-    probs = rng.dirichlet([2, 1, 1], size=(6, 4, 5))
-    result = bootstrap_uncertainty(
-        lw.Ensemble(lib.array(probs)),
-        "squared",
-        statistic="each",
-        rng=1,
-        n_bootstrap=40,
-    )
-    u = lw.decompose(lw.Ensemble(probs), "squared")
-    np.testing.assert_allclose(result.epistemic.value, u.epistemic, rtol=1e-9)
-    assert result.epistemic.low.shape == (4, 5, 3)
-    assert np.all(result.epistemic.low <= result.epistemic.value)
-    assert np.all(result.total.high <= 0.25)
-
-
 def test_one_member_is_told_plainly():
     one = lw.Ensemble(np.full((1, 3, 2), 0.5))
     with pytest.raises(ValueError, match="one member says nothing about epistemic uncertainty"):
@@ -101,7 +84,6 @@ def test_one_member_is_told_plainly():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"statistic": "median"}, "`statistic` must"),
         ({"n_bootstrap": 0}, "`n_bootstrap` must be an integer of at least 2"),
     ],
 )
@@ -138,9 +120,6 @@ def test_resampling_members_makes_no_copy_of_them(monkeypatch) -> None:
     assert peak_with_small_blocks(resample, monkeypatch) < 0.2 * q.probs.nbytes
 
 
-@pytest.mark.parametrize("statistic", ["mean", "each"])
-def test_intervals_are_bit_identical_for_blocks_of_any_size(statistic, monkeypatch) -> None:
+def test_intervals_are_bit_identical_for_blocks_of_any_size(monkeypatch) -> None:
     q, _ = labeled_ensemble(600, 6, "float64")
-    check_same_bits(
-        lambda: bootstrap_uncertainty(q, n_bootstrap=10, statistic=statistic, rng=0), monkeypatch
-    )
+    check_same_bits(lambda: bootstrap_uncertainty(q, n_bootstrap=10, rng=0), monkeypatch)

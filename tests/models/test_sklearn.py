@@ -166,12 +166,12 @@ def test_one_model_without_members_is_one_member(model):
         (
             RandomForestClassifier(),
             NotFittedError,
-            "`model` must be fitted; this RandomForestClassifier is not",
+            "This RandomForestClassifier instance is not fitted yet",
         ),
         (
             make_pipeline(StandardScaler(), RandomForestClassifier()),
             NotFittedError,
-            "`model` must be fitted; this Pipeline is not",
+            "This Pipeline instance is not fitted yet",
         ),
         (RandomForestClassifier, TypeError, "got the class RandomForestClassifier"),
         (RandomForestRegressor().fit(X, CODES), TypeError, "RandomForestRegressor is a regressor"),
@@ -323,9 +323,9 @@ class TestLabelwiseClassifier:
             (
                 {"estimator": LinearRegression()},
                 TypeError,
-                "`estimator` must be a classifier; LinearRegression is none",
+                "`estimator` must be a scikit-learn classifier.*got LinearRegression",
             ),
-            ({"estimator": RidgeClassifier()}, TypeError, "RidgeClassifier has none as it is set"),
+            ({"estimator": RidgeClassifier()}, TypeError, "got RidgeClassifier.*can be wrapped in"),
         ],
     )
     def test_wrong_parameters_get_a_sentence(self, parameters, error, sentence):

@@ -252,23 +252,15 @@ def rejection_curve(
 def _shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
     if grid is None:
         return None
-    if isinstance(grid, int | np.integer) and not isinstance(grid, bool):
-        if grid < 1:
-            raise ValueError(f"`grid` must have at least one point; got {grid}")
-        return np.linspace(0, 1, int(grid), endpoint=False)
-    shares = np.asarray(grid, dtype=float)
-    if (
-        shares.ndim != 1
-        or not shares.size
-        or not np.all(np.isfinite(shares))
-        or not np.all(np.diff(shares) > 0)
-        or shares[0] < 0
-        or shares[-1] >= 1
-    ):
+    given: Any = grid
+    if isinstance(grid, int | np.integer) and grid > 0:
+        given = np.linspace(0, 1, int(grid), endpoint=False)
+    shares = np.asarray(given, dtype=float)
+    increasing = shares.ndim == 1 and np.all(np.diff(shares, append=1) > 0)
+    if not increasing or not shares.size or shares[0] < 0:
         raise ValueError(
             "`grid` must be a number of points or increasing shares from 0 to below 1 (rejecting "
-            "everything leaves nothing to evaluate); "
-            f"got {grid!r}"
+            f"everything leaves nothing to evaluate); got {grid!r}"
         )
     return shares
 

@@ -4,6 +4,7 @@ together?
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -58,12 +59,11 @@ def brier_score(
     >>> float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0]).value.round(3))
     0.37
     """
-    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
-    p, happened, _, _ = forecasts(q, y_true)
-    each = np.empty(len(p))
-    for rows in row_blocks(*p.shape):
-        each[rows] = np.sum((p[rows] - happened[rows]) ** 2, axis=1)
-    return _mean_score_with_interval(each, groups, confidence, n_bootstrap, rng)
+
+    def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
+        return np.asarray(np.sum((p - happened) ** 2, axis=1))
+
+    return _mean_score(of_rows, q, y_true, groups, confidence, n_bootstrap, rng)
 
 
 def log_loss(
@@ -89,32 +89,40 @@ def log_loss(
     >>> float(log_loss(np.array([[0.5, 0.5], [0.25, 0.75]]), [0, 0]))
     1.5
     """
+
+    def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
+        likely = np.where(happened, p, 1 - p)
+        if exclusive:
+            likely = p[happened][:, None]
+        with np.errstate(divide="ignore"):
+            return np.maximum(-np.log2(likely).sum(axis=1), 0.0)
+
+    return _mean_score(of_rows, q, y_true, groups, confidence, n_bootstrap, rng)
+
+
+def _mean_score(
+    of_rows: Callable[[np.ndarray, np.ndarray, bool], np.ndarray],
+    q: Any,
+    y_true: Any,
+    groups: Any,
+    confidence: float,
+    n_bootstrap: int,
+    rng: Any,
+) -> Estimate:
+    """The mean over the instances, with a bootstrap interval if ``n_bootstrap`` > 0; ``of_rows``
+    takes forecasts and what happened to the score of each.
+    """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, exclusive = forecasts(q, y_true)
     each = np.empty(len(p))
     for rows in row_blocks(*p.shape):
-        if exclusive:
-            likely = p[rows][happened[rows]][:, None]
-        else:
-            likely = np.where(happened[rows], p[rows], 1 - p[rows])
-        with np.errstate(divide="ignore"):
-            each[rows] = -np.log2(likely).sum(axis=1)
-    return _mean_score_with_interval(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
-
-
-def _mean_score_with_interval(
-    each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any
-) -> Estimate:
-    """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""
-    n = len(each)
-    resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
+        each[rows] = of_rows(p[rows], happened[rows], exclusive)
+    resampling = Resampling(len(each), groups, n_bootstrap, confidence, rng)
     if not resampling.wanted:
         return Estimate(each.mean(), confidence=confidence)
-    finite = np.isfinite(each)
-    columns = np.stack([np.where(finite, each, 0.0), ~finite, np.ones(n)], axis=1)
-    total, n_infinite, size = resampling.sums(columns).T
-    means = np.where(n_infinite > 0, STANDS_FOR_INFINITY, total / size)
-    found = resampling.estimate(each.mean(), means, (0.0, np.inf))
+    capped = np.minimum(each, STANDS_FOR_INFINITY)
+    total, size = resampling.sums(np.stack([capped, np.ones(len(each))], axis=1)).T
+    found = resampling.estimate(each.mean(), total / size, (0.0, np.inf))
     # Percentiles lie between replicates.
     ends = np.array([found.low, found.high])
     low, high = np.where(ends > np.sqrt(STANDS_FOR_INFINITY), np.inf, ends).tolist()

@@ -22,7 +22,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._frames import columns_by_class, same_rows
 from .._resampling import group_codes
-from .._validation.labels import as_numpy, plain_labels, positions
+from .._validation.labels import as_labels, as_numpy, plain_labels
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution
@@ -149,16 +149,14 @@ def read_votes(
             "`events` must not be conditional: which cases have votes inside the condition depends "
             "on the votes, so that claims about them cannot be checked without bias"
         )
-    names = None if annotators is None else _annotator_names(annotators)
     k, n = q.n_classes, q.batch_shape[0]
+    inside = np.eye(k)
     if q.exclusive:
         votes, groups = same_rows(q, votes=votes, groups=groups)
-        inside = np.eye(k)
         if family is not None:
             inside = np.zeros((k, len(family.names)))
             for e, (classes, _) in enumerate(family.resolve(k, q.class_names)):
                 inside[classes, e] = 1
-        yes, total, answers = _chosen_classes(q, votes, names, inside)
         squares = np.sum(inside**2, axis=1)
         # Σ (v₁ − v₂)² of votes for each two classes, (K, K)
         apart = squares[:, None] + squares - 2 * inside @ inside.T
@@ -166,11 +164,8 @@ def read_votes(
         pair_bounds = 0.5 * np.append(of_each, apart.max())
     else:
         (groups,) = same_rows(q, groups=groups)
-        answers = _answers_of_annotators(votes, n, k, names)
-        total = np.sum(~np.isnan(answers[..., :1]), axis=0).astype(float)
-        yes = np.nansum(answers, axis=0)
-        answers = None if names is None else answers
         pair_bounds = 0.5 * np.append(np.ones(k), k)
+    yes, total, answers = _votes_for_events(q, votes, annotators, inside)
     keep = total[:, 0] >= 2
     if keep.sum() < 2:
         raise ValueError(
@@ -211,11 +206,7 @@ def count_votes(
            [1., 0.],
            [2., 0.]]), array([2., 1., 2.]))
     """
-    names = None if annotators is None else _annotator_names(annotators)
-    if not q.exclusive:
-        answers = _answers_of_annotators(votes, q.batch_shape[0], q.n_classes, names)
-        return np.nansum(answers, axis=0), np.sum(~np.isnan(answers[..., 0]), axis=0).astype(float)
-    yes, total, _ = _chosen_classes(q, votes, names, np.eye(q.n_classes))
+    yes, total, _ = _votes_for_events(q, votes, annotators, np.eye(q.n_classes))
     return yes, total[:, 0]
 
 
@@ -226,19 +217,25 @@ def _annotator_names(annotators: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _chosen_classes(
+def _votes_for_events(
     q: Distribution, votes: Any, annotators: Sequence[str] | None, inside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Votes for the events (N, E), all votes (N, 1), and those of each annotator, if known."""
+    """Votes for the events (N, E), all votes (N, 1), and those of each annotator, if known.
+    ``inside`` (K, E) says which classes are in which events.
+    """
     k, n = q.n_classes, q.batch_shape[0]
+    names = None if annotators is None else _annotator_names(annotators)
     class_names = q.class_names or tuple(map(str, range(k)))
-    if annotators is None:
+    if not q.exclusive:
+        answers = _answers_of_annotators(votes, n, k, names)
+    elif names is None:
         counts = _vote_counts(columns_by_class(votes, class_names, "votes"), n, k)
         return counts @ inside, counts.sum(axis=1, keepdims=True), None
-    labels = _chosen_by_annotators(votes, class_names, n, annotators)
-    voted = (labels >= 0).T[..., None]
-    answers = np.where(voted, inside[labels.T], np.nan)
-    return np.nansum(answers, axis=0), voted.sum(axis=0).astype(float), answers
+    else:
+        chosen = _chosen_by_annotators(votes, class_names, n, names).T
+        answers = np.where((chosen >= 0)[..., None], inside[chosen], np.nan)
+    total = np.sum(~np.isnan(answers[..., :1]), axis=0).astype(float)
+    return np.nansum(answers, axis=0), total, None if names is None else answers
 
 
 def _answers_of_annotators(
@@ -297,21 +294,7 @@ def _chosen_by_annotators(
             f"`votes` must have one class per case and annotator, shape ({n}, {len(annotators)}); "
             f"got shape {labels.shape}"
         )
+    voted = ~np.isin(labels, ("", "-1")) if labels.dtype.kind == "U" else labels != -1
     place = np.full(labels.shape, -1, np.int64)
-    if labels.dtype.kind == "U":
-        voted = (labels != "") & (labels != "-1")
-        order = {name: i for i, name in enumerate(class_names)}
-        unknown = set(labels[voted].tolist()) - set(order)
-        if unknown:
-            raise ValueError(
-                f"`votes` names the unknown class {min(unknown)!r}; an empty name is no vote"
-            )
-        place[voted] = [order[word] for word in labels[voted].tolist()]
-    elif labels.dtype.kind in "iu":
-        voted = labels != -1
-        place[voted] = positions(labels[voted].astype(np.int64), "votes", class_names)
-    else:
-        raise TypeError(
-            f"`votes` must be class positions or names, −1 or empty for none; got {labels.dtype}"
-        )
+    place[voted] = as_labels(labels[voted], "votes", class_names, (int(voted.sum()),))
     return place

@@ -78,8 +78,7 @@ def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, l
         return names, list(map(known.index, names))
     numbers = integer_names(known)
     if numbers is None and set(known) != {"False", "True"}:
-        unknown_names = [name for name in names if name not in known]
-        unknown = (unknown_names or names or ("",))[0]
+        unknown = next((name for name in names if name not in known), str(names))
         hint = did_you_mean(unknown, known)
         raise InputError(
             f"`class_names` must be the classes of the models, {listed(known)}, in any order; got "
@@ -87,11 +86,12 @@ def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, l
             fix=None if hint else "rename_classes",
             first=known[0],
         )
-    in_order = numbers is None or np.array_equal(numbers, np.arange(len(known)))
-    if len(names) == len(known) and not in_order:
-        pairs = ", ".join(map("{} = {}".format, known[:5], names))
-        if len(known) > 5:
-            pairs += ", …"
+    if (
+        numbers is not None
+        and len(names) == len(known)
+        and numbers.tolist() != [*range(len(known))]
+    ):
+        pairs = ", ".join(map("{} = {}".format, known, names))
         warnings.warn(f"The models' classes are named in ascending order: {pairs}", stacklevel=3)
     return names, None
 

@@ -35,7 +35,6 @@ class _Options(TypedDict, total=False):
     extra_modules: Sequence[type]
     batch_size: int | None
     rng: int | np.random.Generator | None
-    progress: bool
 
 
 @overload
@@ -58,7 +57,6 @@ def from_models(
     batch_size: int | None = None,
     rng: int | np.random.Generator | None = 0,
     return_labels: bool = False,
-    progress: bool = True,
 ) -> Any:
     """Ask trained models about ``X``: their predictions as an `Ensemble`.
 
@@ -84,7 +82,8 @@ def from_models(
     X : array, table, mapping of arrays, or loader
         Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken
         out, the rest is passed by name, or as it is to a model with one parameter of another
-        name), or inputs alone; it is read once, all models see each batch.
+        name), or inputs alone; it is read once, all models see each batch. For a
+        progress bar wrap it: ``rich.progress.track(loader)``.
     activation : {"softmax", "sigmoid", "none"}, optional
         What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to
         1 (a warning says so), and to what the values say elsewhere: rows that sum to 1 are
@@ -107,8 +106,6 @@ def from_models(
         For dropout.
     return_labels : bool
         Return ``(q, y_true)`` with the labels of the loader.
-    progress : bool
-        Show a progress bar if standard error is a terminal.
 
     Returns
     -------
@@ -136,8 +133,7 @@ def from_models(
     member_names = member_names or adapter.member_names
     if is_loader(X):
         check_loader(X, return_labels)
-        batches: Iterable[Batch] = loader_batches(X)
-        total = len(X) if hasattr(X, "__len__") else None
+        batches = loader_batches(X)
     else:
         if return_labels:
             raise ValueError(
@@ -146,9 +142,8 @@ def from_models(
             )
         if batch_size is not None:
             check_positive(batch_size, "batch_size")
-        batches = list(array_batches(X, batch_size or adapter.batch_size))
-        total = len(batches)
-    scores, labels = _scores_of_models(adapter, _batches_with_progress(batches, total, progress))
+        batches = array_batches(X, batch_size or adapter.batch_size)
+    scores, labels = _scores_of_models(adapter, batches)
     scores = _classes_last(scores, class_axis)
     if scores.shape[-1] == 1:
         scores, activation = _scores_of_two_classes(scores[..., 0], adapter, activation)
@@ -283,19 +278,6 @@ def _scores_of_models(
     if not scores:
         raise ValueError("`X` must hold at least one instance; the loader gave no batch")
     return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
-
-
-def _batches_with_progress(
-    batches: Iterable[Batch], total: int | None, wanted: bool
-) -> Iterable[Batch]:
-    """The batches, with a progress bar on a terminal if there are several."""
-    if not wanted or total == 1 or sys.stderr is None or not sys.stderr.isatty():
-        return batches
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(batches, "predicting", total=total, console=console, transient=True)
 
 
 def _classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:

@@ -124,21 +124,15 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> Any:
         base = self._base()
-        if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "get_params"):
+        usable = not isinstance(base, type) and hasattr(base, "get_params") and is_classifier(base)
+        if not usable or not hasattr(base, "predict_proba"):
             raise TypeError(
-                "`estimator` must be a scikit-learn classifier, for instance "
-                f"RandomForestClassifier(); got {base!r}"
-            )
-        if not is_classifier(base):
-            raise TypeError(f"`estimator` must be a classifier; {type(base).__name__} is none")
-        if not hasattr(base, "predict_proba"):
-            raise TypeError(
-                f"`estimator` must have predict_proba; {type(base).__name__} has none as it is "
-                "set. Wrap it in "
+                "`estimator` must be a scikit-learn classifier with predict_proba, for instance "
+                f"RandomForestClassifier(); got {base!r}. One without can be wrapped in "
                 "sklearn.calibration.CalibratedClassifierCV"
             )
         m = self.n_members
-        if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 2:
+        if not isinstance(m, int | np.integer) or m < 2:
             raise ValueError(
                 "`n_members` must be an integer of at least 2 (one member says nothing about "
                 f"epistemic uncertainty); got {m!r}"

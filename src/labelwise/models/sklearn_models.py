@@ -14,7 +14,6 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -38,12 +37,13 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
         _check_estimator(model)
     inner, transformers = _unwrap_estimator(models[0])
     if single and isinstance(inner, WITH_MEMBERS):
+        names, weights = _voters(inner)
         return Adapter(
             lambda batch: _predict_members(inner, transformers, batch.only),
             "probabilities",
             tuple(map(str, inner.classes_)),
-            weights=_weights_of_voters(inner),
-            member_names=_names_of_voters(inner),
+            weights=weights,
+            member_names=names,
         )
     known = []
     for model in models:
@@ -92,12 +92,7 @@ def _check_estimator(model: Any) -> None:
             "voting='soft'"
         )
     if isinstance(model, BaseEstimator):
-        try:
-            check_is_fitted(model)
-        except NotFittedError as error:
-            raise NotFittedError(
-                f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first"
-            ) from error
+        check_is_fitted(model)
     # Of several outcomes a list; `n_outputs_` counts the output units of an MLPClassifier.
     classes = getattr(inner, "classes_", None)
     if isinstance(classes, list) and len(classes) > 1:
@@ -138,17 +133,15 @@ def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[n
     return list(Parallel(n_jobs=model.n_jobs, require="sharedmem")(tasks))
 
 
-def _weights_of_voters(model: Any) -> list[float] | None:
-    if not isinstance(model, VotingClassifier) or model.weights is None:
-        return None
-    voters = zip(model.weights, model.estimators, strict=True)
-    return [weight for weight, (_, member) in voters if member != "drop"]
-
-
-def _names_of_voters(model: Any) -> list[str] | None:
+def _voters(model: Any) -> tuple[list[str] | None, list[float] | None]:
+    """The names and the weights of those who vote, if they have any."""
     if not isinstance(model, VotingClassifier):
-        return None
-    return [name for name, member in model.estimators if member != "drop"]
+        return None, None
+    kept = [i for i, (_, member) in enumerate(model.estimators) if member != "drop"]
+    weights = model.weights
+    if weights is not None:
+        weights = [weights[i] for i in kept]
+    return [model.estimators[i][0] for i in kept], weights
 
 
 def _without_predict_proba(model: Any) -> str:
