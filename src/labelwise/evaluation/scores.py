@@ -95,7 +95,7 @@ def log_loss(
         if exclusive:
             likely = p[happened][:, None]
         with np.errstate(divide="ignore"):
-            return np.maximum(-np.log2(likely).sum(axis=1), 0.0)
+            return np.asarray(np.maximum(-np.log2(likely).sum(axis=1), 0.0))
 
     return _mean_score(of_rows, q, y_true, groups, confidence, n_bootstrap, rng)
 

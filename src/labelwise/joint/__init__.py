@@ -248,7 +248,7 @@ def _check_joint_input(
 
 
 def _check_law(q: Any) -> Distribution[Any]:
-    q = as_distribution(q)
-    if isinstance(q, Intervals):
+    law = as_distribution(q)
+    if isinstance(law, Intervals):
         raise InputError("intervals have no law, and only label-wise measures: use lw.decompose(q)")
-    return q
+    return law
