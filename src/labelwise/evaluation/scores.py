@@ -59,6 +59,7 @@ def brier_score(
     >>> float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0]).value.round(3))
     0.37
     """
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
 
     def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
         return np.asarray(np.sum((p - happened) ** 2, axis=1))
@@ -89,6 +90,7 @@ def log_loss(
     >>> float(log_loss(np.array([[0.5, 0.5], [0.25, 0.75]]), [0, 0]))
     1.5
     """
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
 
     def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
         likely = np.where(happened, p, 1 - p)
@@ -112,7 +114,6 @@ def _mean_score(
     """The mean over the instances, with a bootstrap interval if ``n_bootstrap`` > 0; ``of_rows``
     takes forecasts and what happened to the score of each.
     """
-    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, exclusive = forecasts(q, y_true)
     each = np.empty(len(p))
     for rows in row_blocks(*p.shape):
