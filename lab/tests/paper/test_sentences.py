@@ -41,7 +41,7 @@ def test_a_clear_winner_is_named() -> None:
     assert text.endswith("above all others")
     one = [{**cell, "sd": None, "runs": [cell["mean"]]} for cell in losses(runs[:2])]
     (text,) = _indistinguishable(one)
-    assert text.endswith("in one run, which names no winner")
+    assert text.endswith("is highest, but one run is too few to name a winner")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the tables of each experiment say, in a sentence above them."""
+"""What the tables of each experiment say, in words above them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def arc_in_words(folder: Results) -> Iterator[str]:
         worth.append(f"{number(largest, 5)} ({in_words(name, stored)})")
     if worth:
         yield (
-            "*In a sentence:* the curves rise almost everywhere (monotonicity at least "
-            f"{floor(1e4 * min(steady)) / 1e4:.4f}; 1 means that they never fall, "
-            "and the noisy end, where few instances are left, has little weight), and the choice "
-            f"of the measure is worth an area of at most {'; '.join(worth)}.\n"
+            "*In words:* the curves rise almost everywhere: their monotonicity is at least "
+            f"{floor(1e4 * min(steady)) / 1e4:.4f}, where 1 means that they never fall. (The noisy "
+            "end, where few instances are left, has little weight.) The choice of the measure is "
+            f"worth an area of at most {'; '.join(worth)}.\n"
         )
 
 
@@ -55,7 +55,7 @@ def ood_in_words(folder: Results) -> Iterator[str]:
                 clear.append(f"{where}, {measure_in_words(cell)}: {interval(at, 4)}")
         which = f" ({'; '.join(clear)})" if clear else ""
         yield (
-            f"*In a sentence:* of the {len(differences)} differences between measures on "
+            f"*In words:* of the {len(differences)} differences between measures on "
             f"FashionMNIST, {len(clear)} are clear when tested together{which}.\n"
         )
 
@@ -85,9 +85,9 @@ def artifact_in_words(folder: Results) -> Iterator[str]:
                 "nearly 0 and the AUROC with it"
             )
         yield (
-            f"*In a sentence ({in_words(name, stored)}):* the AUROC is {usually} saturated members "
-            f"(mean confidence {spread(confidence)}) are certain of "
-            f"different classes{agreed} ({'; '.join(parts)}).\n"
+            f"*In words ({in_words(name, stored)}):* the AUROC is {usually} saturated members "
+            f"(mean confidence {spread(confidence)}) are certain of different classes{agreed}. "
+            f"{'; '.join(parts).capitalize()}.\n"
         )
 
 
@@ -126,7 +126,7 @@ def _holdout_on(data: str, numbers: dict[str, Any]) -> Iterator[str]:
                     f"{change(cell)}, {verdict_on(cell)}."
                 )
         yield (
-            "*In a sentence:* continued training lowers EU with or without new images; the new "
+            "*In words:* continued training lowers EU with or without new images; the new "
             f"images change it by {change(effect)}. So many runs have an 80 % chance of showing "
             f"a true drop of {percent(effect['detectable'])}.{also}\n"
         )
@@ -185,7 +185,7 @@ def _indistinguishable(values: list[Record]) -> Iterator[str]:
         what = "rejecting errors" if task == "rejection" else f"detecting {TITLES.get(task, task)}"
         top = f"{best['part']} uncertainty under {best['loss']} loss ({spread(best, 4)})"
         if len(best["runs"]) < 2:
-            yield f"{what}: highest is {top}, in one run, which names no winner"
+            yield f"{what}: {top} is highest, but one run is too few to name a winner"
             continue
         pairs = len(cells) * (len(cells) - 1) // 2  # the highest is chosen by the same runs
         close = []
@@ -221,9 +221,9 @@ def human_in_words(folder: Results) -> Iterator[str]:
         )
         clear = [short for short, cell in classes.items() if cell["low"] > 0]
         yield (
-            f"*In a sentence ({in_words(name, stored)}):* label by label, the spread of votes "
+            f"*In words ({in_words(name, stored)}):* label by label, the spread of votes "
             f"correlates with the predicted probability itself ({probability}), TU ({tu}), AU "
-            f"({au}) and EU ({eu}); which "
-            "*classes* people disagree on is another question: the correlation of the class means "
-            f"is clearly positive for {', '.join(clear) or 'none'} ({each}, over 10 classes).\n"
+            f"({au}) and EU ({eu}). Which *classes* people disagree on is another question. The "
+            "correlation of the means of the 10 classes is clearly positive for "
+            f"{', '.join(clear) or 'none'}: {each}.\n"
         )
