@@ -67,7 +67,7 @@ def _sizes(by_members: list[Record], total: int) -> str:
     neither = "No size fits both; the least bad" if worst[best] >= 2 else "The best size"
     return (
         f"Ensembles drawn from our {total} members, 2 to 15 at a time. That ten members explain "
-        "the paper's levels was [withdrawn](claims.md#withdrawn-and-unexplained): the differences "
+        "the paper's levels was [withdrawn](claims.md): the differences "
         "between the measures, which are far more precise, are others. "
         f"On KMNIST with ten members, label-wise entropy − entropy is {ten[0]} and variance − "
         f"entropy, computed like the published code, {ten[1]}. "
