@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.dense.figures import PARTS, Picture, cut_planes, draw
+from labelwise.dense.figures import Picture, cut_planes, draw
 from labelwise.dense.predictions import Predicted
 from labelwise.dense.structures import examine
 from optional_libraries import optional
@@ -34,14 +34,14 @@ def picture(
     where = nifti(folder / "image" / "i.nii", image, affine, "f4")
     truth = nifti(folder / "truth" / "t.nii", maps[0], affine)
     (case,) = lw.dense.cases(*members, images=where, truth=truth)
-    details = next(examine(Predicted(case), loss="log", events=None, parts=PARTS))
+    details = next(examine(Predicted(case), "log", None))
     return cut_planes(details)
 
 
 def test_planes_go_through_the_disputed_place(tmp_path: Path) -> None:
     shown = picture(tmp_path, np.eye(4))
     for cut in shown.planes:
-        assert cut["epistemic"][0].max() > 0.9
+        assert cut["epistemic"].max() > 0.9
         outlines = [mask.any() for mask in cut["members"]]
         assert outlines == [False, False, True]
         assert len(cut["truth"]) == len(cut["mean"]) == 1

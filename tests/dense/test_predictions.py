@@ -96,9 +96,9 @@ def test_regions(tmp_path: Path) -> None:
     assert found.sentence == "probabilities of 2 regions that may overlap"
     assert names(found) == ["0", "1"]
     chances = np.stack([volume.read()[1] for volume in found.case.members])
-    masks = found.masks(found.structures(None)[1])
-    assert np.array_equal(masks.mean, chances.mean(axis=0) > 0.5)
-    for mask, own in zip(masks.members, chances, strict=True):
+    mean, members = found.masks(found.structures(None)[1])
+    assert np.array_equal(mean, chances.mean(axis=0) > 0.5)
+    for mask, own in zip(members, chances, strict=True):
         assert np.array_equal(mask, own > 0.5)
 
 
@@ -138,7 +138,7 @@ def test_regions_and_their_truth(tmp_path: Path) -> None:
         nifti(folder / "t.nii", labels, dtype="u1")
     voted = predicted(folders)
     assert names(voted) == ["whole", "core"]
-    assert np.array_equal(voted.masks(voted.structures(None)[0]).mean.T, labels > 0)
+    assert np.array_equal(voted.masks(voted.structures(None)[0])[0].T, labels > 0)
 
 
 def test_regions_have_no_events_and_need_all_names(tmp_path: Path) -> None:

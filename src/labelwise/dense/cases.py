@@ -88,26 +88,26 @@ def cases(
             f"members must be at least two; got {len(members)}. Each argument is one member, and "
             "the files of a folder are cases: name the files if each of them is a member"
         )
-    found = [_files_by_case(Path(member)) for member in members]
-    if not any(Path(member).is_dir() for member in members):
-        # Files of one case: they have its name, or else its folder has.
-        name = next(iter(found[0]))
-        if any(name not in files for files in found):
-            name = Path(members[0]).resolve().parent.name
-        found = [{name: Path(member)} for member in members]
-    names = sorted(set().union(*found))
-    for place, files in zip(members, found, strict=True):
-        _check_none_missing(place, files, names)
+    names = _names_of_cases(list(map(Path, members)))
+    volumes = [_volumes_by_case(member, names) for member in members]
     labels = _labels_by_name(class_names, Path(members[0]) / "dataset.json")
-    image_files, truth_files = _files_beside(images, names), _files_beside(truth, names)
+    beside = [{} if place is None else _volumes_by_case(place, names) for place in (images, truth)]
     result = []
     for name in names:
-        volumes = tuple(open_volume(files[name]) for files in found)
-        case = Case(name, volumes, labels, image_files.get(name), truth_files.get(name))
+        own = tuple(found[name] for found in volumes)
+        case = Case(name, own, labels, *(found.get(name) for found in beside))
         for volume in case.volumes:
             check_same_grid(volume, case.grid)
         result.append(case)
     return result
+
+
+def _names_of_cases(members: Sequence[Path]) -> list[str]:
+    """The names of files in folders. Files of one case have its name, or else their folder has."""
+    found = [set(_files_by_case(member)) for member in members]
+    if any(member.is_dir() for member in members):
+        return sorted(set().union(*found))
+    return sorted(set.intersection(*found)) or [members[0].resolve().parent.name]
 
 
 def _files_by_case(place: Path) -> dict[str, Path]:
@@ -125,25 +125,20 @@ def _files_by_case(place: Path) -> dict[str, Path]:
     return found
 
 
-def _files_beside(place: PathLike | None, names: Sequence[str]) -> dict[str, Volume]:
-    """The image or the truth of each case."""
-    if place is None:
-        return {}
-    found = _files_by_case(Path(place))
-    if Path(place).is_file() and len(names) == 1:
-        return {names[0]: open_volume(Path(place))}
+def _volumes_by_case(place: PathLike, names: Sequence[str]) -> dict[str, Volume]:
+    """The file of each case, which may end in _0000 as nnU-Net's images do."""
+    place = Path(place)
+    found = _files_by_case(place)
+    if place.is_file() and len(names) == 1:
+        return {names[0]: open_volume(place)}
     files = {stem.removesuffix("_0000"): file for stem, file in found.items()} | found
-    _check_none_missing(place, files, names)
-    return {name: open_volume(files[name]) for name in names}
-
-
-def _check_none_missing(place: PathLike, files: Mapping[str, Path], names: Sequence[str]) -> None:
-    missing = sorted(set(names).difference(files))
+    missing = [name for name in names if name not in files]
     if missing:
         raise InputError(
             f"case {missing[0]!r} is missing, one of {len(missing)} of {len(names)}",
             where=str(place),
         )
+    return {name: open_volume(files[name]) for name in names}
 
 
 def _labels_by_name(given: Any, dataset: Path) -> dict[str, list[int]]:

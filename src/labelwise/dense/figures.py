@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays import Array
 from ..io.atomic import replacing
 from ..plots._style import TRUTH, pyplot, tick_text
 from .images import nibabel
@@ -23,37 +24,40 @@ class Picture(NamedTuple):
     """What a figure shows, small enough to be kept."""
 
     title: str
-    spacing: np.ndarray
+    spacing: Array
     """Millimeters toward right, front and head."""
-    planes: list[dict[str, list[np.ndarray]]]
-    """Across each of these axes, the planes by name: of outlines those of several masks."""
+    planes: list[dict[str, Array]]
+    """Across each of these axes, by name: several (n, rows, columns) of members, else one."""
 
 
 def cut_planes(details: Details) -> Picture:
     """Cut a structure through the place where epistemic uncertainty is highest."""
     from scipy.ndimage import uniform_filter
 
-    grid, masks, truth = details.case.grid, details.masks, details.truth
-    shown = details.numbers > 0
-    volumes = {part: [details.parts[part]] for part in PARTS}
-    volumes |= {"image": [], "members": masks.members, "mean": [masks.mean], "truth": []}
-    if truth is not None:
-        volumes["truth"] = [truth]
-        shown |= truth
+    grid, shown = details.case.grid, details.numbers > 0
+    volumes = {part: [details.uncertainty[part]] for part in PARTS}
+    volumes |= {"members": details.members, "mean": [details.mean]}
+    if details.truth is not None:
+        volumes["truth"] = [details.truth]
+        shown |= details.truth
     if details.case.image is not None:
-        image = details.case.image.read()
-        volumes["image"] = [image.reshape(-1, *grid.shape)[0]]  # the first of several channels
+        channels = details.case.image.read().reshape(-1, *grid.shape)
+        volumes["image"] = [channels[0]]
     box = bounding_box(shown, np.ceil(MARGIN_MM / grid.spacing).astype(int).tolist())
     turn = nibabel().io_orientation(grid.affine)
-    for name, several in volumes.items():  # axes toward right, front and head, for pictures only
-        volumes[name] = [nibabel().apply_orientation(x[box].T, turn) for x in several]
+
+    def turned(several: list[Array]) -> Array:
+        """Axes toward right, front and head, for pictures only; the last counts volumes."""
+        cropped = np.stack([volume[box].T for volume in several], axis=-1)
+        return np.asarray(nibabel().apply_orientation(cropped, turn))
+
+    cropped = {name: turned(several) for name, several in volumes.items()}
     spacing = grid.spacing[::-1][np.argsort(turn[:, 0])]
     size = np.maximum(SMOOTHED_MM // spacing, 1).astype(int).tolist()
-    doubt = uniform_filter(volumes["epistemic"][0], size, mode="constant")
+    doubt = uniform_filter(cropped["epistemic"][..., 0], size, mode="constant")
     planes = []
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):
-        cut = {name: [np.take(x, place, axis).T for x in volumes[name]] for name in volumes}
-        planes.append(cut)
+        planes.append({name: np.take(x, place, axis).T for name, x in cropped.items()})
     return Picture(f"{details.case.name}, {details.name}", spacing, planes)
 
 
@@ -61,28 +65,28 @@ def draw(picture: Picture, path: Path) -> None:
     """Write a figure as PNG: image and outlines, epistemic and aleatoric uncertainty."""
     plt: Any = pyplot()
     figure, axes = plt.subplots(3, 3, figsize=(10, 9), layout="constrained")
-    highest = max(cut[part][0].max() for cut in picture.planes for part in PARTS)
+    highest = max(cut[part].max() for cut in picture.planes for part in PARTS) or 1
     for axis, (cut, row) in enumerate(zip(picture.planes, axes, strict=True)):
         width, height = np.delete(picture.spacing, axis)
-        for image in cut["image"] or [np.zeros(cut["mean"][0].shape)]:
-            row[0].imshow(image, "gray", origin="lower")
+        row[0].imshow(cut.get("image", 0 * cut["mean"])[0], "gray", origin="lower")
         for name, (color, thickness) in LINES.items():
-            for mask in cut[name]:
+            for mask in cut.get(name, ()):
                 if mask.any() and min(mask.shape) > 1:
                     row[0].contour(mask, [0.5], colors=color, linewidths=thickness)
-        for ax, part in zip(row[1:], PARTS, strict=True):
-            shown = ax.imshow(cut[part][0], "magma", vmin=0, vmax=highest or 1, origin="lower")
-            ax.set_title(part)
         row[0].set(ylabel=PLANES[axis], title="outlines")
+        for ax, part in zip(row[1:], PARTS, strict=True):
+            shown = ax.imshow(cut[part][0], "magma", vmin=0, vmax=highest, origin="lower")
+            ax.set_title(part)
         for ax in row:
             ax.set(xticks=[], yticks=[], aspect=height / width)
             if axis > 0:  # as radiologists see it: the patient's right is on the left
                 ax.invert_xaxis()
     figure.colorbar(shown, ax=axes, shrink=0.5)
     figure.suptitle(tick_text(picture.title, 70))
-    drawn = [name for name in LINES if picture.planes[0][name]]
-    handles = [plt.Line2D([], [], color=LINES[name][0], label=name) for name in drawn]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    for name, (color, _) in LINES.items():
+        if name in picture.planes[0]:
+            axes[0, 0].plot([], [], color=color, label=name)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=100)
     plt.close(figure)

@@ -13,10 +13,11 @@ from .. import __version__
 from .._tables import Summary
 from ..io.atomic import write_file
 from ..io.csv import csv_texts
+from ..losses import LossName
 from .cases import Case
-from .figures import PARTS, Picture, cut_planes, draw
+from .figures import Picture, cut_planes, draw
 from .maps import file_name, write_maps, write_segmentation
-from .predictions import Predicted
+from .predictions import Events, Predicted
 from .structures import Row, examine
 
 FIGURES = 3  # of a case: its most doubtful structures
@@ -46,27 +47,29 @@ def write_folder(
     cases: Sequence[Case],
     folder: Path,
     *,
+    maps: Sequence[str],
+    figures: bool,
     worst: int,
     progress: Callable[[int, int], None],
     **settings: Any,
 ) -> list[Finished]:
-    """Tables of all cases, and maps and figures of the ``worst``. The ``settings`` are ``loss``,
-    ``events``, ``maps``, ``figures``, ``as_float`` and ``compress``.
+    """Tables of all cases, and ``maps`` and ``figures`` of the ``worst``; ``settings`` are the
+    loss, the events, and how maps are written.
     """
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
-    show_all = len(cases) <= worst  # then a case is read only once
+    few = len(cases) <= worst  # then all are shown, and read only once
     finished = []
     for i, case in enumerate(cases):
         progress(i, len(cases))
-        finished.append(_finish(case, folder, show_all, settings))
+        finished.append(_finish(case, folder, maps if few else [], figures and few, **settings))
     rows = [row for one in finished for row in one.structures]
     shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
     for case in cases:
-        if case.name in shown and not show_all:
-            _finish(case, folder, True, settings)
+        if case.name in shown and not few:
+            _finish(case, folder, maps, figures, **settings)
     write_rows(folder / "cases.csv", rows)
     write_rows(folder / "components.csv", [row for one in finished for row in one.components])
-    if settings["figures"]:
+    if figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished
 
@@ -78,36 +81,40 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     write_file(path, "".join(lines))
 
 
-def _finish(case: Case, folder: Path, show: bool, settings: dict[str, Any]) -> Finished:
-    """Tables of a case, from an earlier run if nothing has changed since; to ``show`` it, its maps
-    and figures, too.
-    """
-    described = [__version__, show, settings, case.class_names]
+def _finish(
+    case: Case,
+    folder: Path,
+    maps: Sequence[str],
+    figures: bool,
+    *,
+    loss: LossName,
+    events: Events,
+    as_float: bool,
+    compress: bool,
+) -> Finished:
+    """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
+    described: list[Any] = [__version__, maps, figures, loss, events, as_float, compress]
+    described.append(case.class_names)
     for volume in case.volumes:
         status = volume.file.stat()
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
-    key = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]
-    record = folder / ".finished" / f"{case.name}-{key}.json"
+    key = hashlib.sha256(json.dumps(described).encode()).hexdigest()
+    record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
     if record.is_file():
         return Finished(*json.loads(record.read_text(encoding="utf-8")))
-    loss, compress = settings["loss"], settings["compress"]
-    maps = settings["maps"] if show else []
-    parts = {*maps, *(PARTS if show and settings["figures"] else [])}
     predicted = Predicted(case)
     finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
-    for details in examine(predicted, loss=loss, events=settings["events"], parts=[*parts]):
+    for details in examine(predicted, loss, events, maps):
         finished.structures.append(details.row)
         finished.components.extend(details.components)
         if maps:
-            as_float = settings["as_float"]
-            place = folder / "maps"
-            write_maps(details, maps, place, loss=loss, as_float=as_float, compress=compress)
-        if show and settings["figures"]:
+            write_maps(details, maps, folder / "maps", loss, as_float, compress)
+        if figures:
             pictures[details.name] = cut_planes(details)
     if maps:
-        write_segmentation(predicted, folder / "maps", compress=compress)
-    for row in by_doubt(finished.structures)[: FIGURES if pictures else 0]:
+        write_segmentation(predicted, folder / "maps", compress)
+    for row in by_doubt(finished.structures)[: FIGURES if figures else 0]:
         (folder / "figures").mkdir(exist_ok=True)
         draw(pictures[row["structure"]], folder / _figure(row))
     write_file(record, json.dumps(finished))

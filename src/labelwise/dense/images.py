@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._errors import InputError
 from .._lazy import imported
 from ..io.files import check_regular, reading
@@ -33,34 +34,34 @@ class Volume:
     file: Path
     shape: tuple[int, ...]
     """(z, y, x)."""
-    affine: np.ndarray
+    affine: Array
     """From voxels (x, y, z) to millimeters, as in NIfTI."""
     placed: bool
     """Whether there is an affine; otherwise voxels are taken to be 1 mm apart."""
 
     @property
-    def spacing(self) -> np.ndarray:
+    def spacing(self) -> Array:
         """Millimeters between voxels along z, y and x."""
-        return np.asarray(np.linalg.norm(self.affine[:3, :3], axis=0)[::-1])
+        return np.linalg.norm(self.affine[:3, :3], axis=0)[::-1]
 
     @property
     def voxel_ml(self) -> float:
         """Milliliters of a voxel."""
         return float(abs(np.linalg.det(self.affine)) / 1000)
 
-    def ml(self, mask: np.ndarray) -> float:
+    def ml(self, mask: Array) -> float:
         """Milliliters of a mask."""
         return self.voxel_ml * int(np.count_nonzero(mask))
 
-    def world(self, voxel: Any) -> np.ndarray:
+    def world(self, voxel: Any) -> Array:
         """World coordinates, in millimeters, of a voxel (z, y, x)."""
-        return np.asarray(self.affine[:3] @ [*voxel[::-1], 1])
+        return self.affine[:3] @ [*voxel[::-1], 1]
 
     def error(self, sentence: str) -> InputError:
         """An error that names the file."""
         return InputError(sentence, where=str(self.file))
 
-    def read(self) -> np.ndarray:
+    def read(self) -> Array:
         """The values, as a map of the file or of a temporary file that it is unpacked to."""
         with reading(self.file):
             values = _read_values(self.file)
@@ -96,7 +97,7 @@ def open_volume(path: Path) -> Volume:
         return Volume(path, tuple(image.shape[2::-1]), affine, True)
 
 
-def _read_values(path: Path) -> np.ndarray:
+def _read_values(path: Path) -> Array:
     if path.suffix == ".npz":
         with zipfile.ZipFile(path) as archive, archive.open(NNUNET_ARRAY) as packed:
             return _unpack(packed, ".npy")
@@ -104,12 +105,12 @@ def _read_values(path: Path) -> np.ndarray:
         with gzip.open(path) as packed:
             return _unpack(packed, ".nii")
     if path.suffix == ".npy":
-        return np.asarray(np.load(path, mmap_mode="r"))
-    values: np.ndarray = np.asanyarray(nibabel().load(path).dataobj).T
+        return np.load(path, mmap_mode="r")
+    values = np.asanyarray(nibabel().load(path).dataobj).T
     return values[:, 0] if values.ndim == 5 else values  # how NIfTI stores vectors
 
 
-def _unpack(packed: Any, suffix: str) -> np.ndarray:
+def _unpack(packed: Any, suffix: str) -> Array:
     """Values of a compressed file. A map of a temporary file takes no memory, and its slabs can be
     read in any order; the file vanishes with the map.
     """

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from .._arrays import Array
 from .._validation.arguments import check_choice
 from ..decomposition import PARTS
 from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
-from .images import nibabel
+from .images import Volume, nibabel
 from .predictions import Events, Predicted, smallest_type
 from .structures import Details, examine
 
@@ -70,62 +71,57 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
-    place, paths = Path(folder), []
     predicted = Predicted(case)
-    for details in examine(predicted, loss=loss, events=events, parts=parts):
-        paths += write_maps(details, parts, place, loss=loss, as_float=as_float, compress=compress)
-    return paths + write_segmentation(predicted, place, compress=compress)
+    paths = []
+    for details in examine(predicted, loss, events, parts):
+        paths += write_maps(details, parts, Path(folder), loss, as_float, compress)
+    return paths + write_segmentation(predicted, Path(folder), compress)
 
 
 def write_maps(
     details: Details,
     parts: Sequence[str],
     folder: Path,
-    *,
     loss: LossName | Loss,
     as_float: bool,
     compress: bool,
 ) -> list[Path]:
     """Write maps of a structure, and its components."""
-    scale = None
-    if not as_float:
-        scale = float(np.max(as_loss(loss).maximum)) / LEVELS
     start = f"{details.case.name}_{file_name(details.name)}"
-    paths = []
-    for part in parts:
-        name = f"{start}_{part}"
-        paths.append(write_nifti(folder, name, details.parts[part], details.case, compress, scale))
-    name = f"{start}_components"
-    return [*paths, write_nifti(folder, name, details.numbers, details.case, compress)]
+    volumes = {f"{start}_{part}": details.uncertainty[part] for part in parts}
+    volumes[f"{start}_components"] = details.numbers
+    scale = None if as_float else float(np.max(as_loss(loss).maximum)) / LEVELS
+    return [
+        write_nifti(folder / name, values, details.case.grid, compress, scale)
+        for name, values in volumes.items()
+    ]
 
 
-def write_segmentation(predicted: Predicted, folder: Path, *, compress: bool) -> list[Path]:
+def write_segmentation(predicted: Predicted, folder: Path, compress: bool) -> list[Path]:
     """Write the mean prediction; regions may overlap and have none."""
     if predicted.kind == "regions":
         return []
-    name = f"{predicted.case.name}_segmentation"
-    return [write_nifti(folder, name, predicted.mean, predicted.case, compress)]
+    path = folder / f"{predicted.case.name}_segmentation"
+    return [write_nifti(path, predicted.mean, predicted.case.grid, compress)]
 
 
 def write_nifti(
-    folder: Path,
-    name: str,
-    values: np.ndarray,
-    case: Case,
-    compress: bool,
-    scale: float | None = None,
+    stem: Path, values: Array, grid: Volume, compress: bool, scale: float | None = None
 ) -> Path:
-    """Write an array (z, y, x), whole or not at all; with ``scale`` as multiples of it."""
-    if scale is not None:
-        values = np.rint(values / scale).astype(np.uint16)
-    elif values.dtype.kind in "iu":
+    """Write an array (z, y, x), whole or not at all; uncertainty with ``scale`` as multiples of
+    it.
+    """
+    whole = values.dtype.kind != "f"
+    if whole:
         values = values.astype(smallest_type(values))
-    image = nibabel().Nifti1Image(values.T, case.grid.affine, dtype=values.dtype)
+    elif scale is not None:
+        values = np.rint(values / scale).astype(np.uint16)
+    image = nibabel().Nifti1Image(values.T, grid.affine, dtype=values.dtype)
     image.header.set_xyzt_units("mm")
-    if scale is not None:
+    if scale is not None and not whole:
         image.header.set_slope_inter(scale, 0)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.nii{'.gz' if compress else ''}"
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    path = stem.with_name(f"{stem.name}.nii{'.gz' if compress else ''}")
     with replacing(path) as file:
         if compress:
             with gzip.GzipFile("", "wb", 1, file, mtime=0) as packed:

@@ -7,15 +7,16 @@ structures are computed one after another, slab by slab: memory does not grow wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import joint
+from .._arrays import Array
 from .._errors import InputError, suggest
 from .._validation.probabilities import check_probabilities
-from ..decomposition import PARTS, decompose
+from ..decomposition import decompose
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ..losses import Loss, LossName
 from .cases import Case
@@ -37,13 +38,6 @@ class Structure(NamedTuple):
     """Labels in the truth."""
 
 
-class Masks(NamedTuple):
-    """Where a structure is, by the mean of the members and by each of them."""
-
-    mean: np.ndarray
-    members: list[np.ndarray]
-
-
 class Predicted:
     """The members of a case, read."""
 
@@ -59,7 +53,7 @@ class Predicted:
                 raise volume.error(
                     f"classes: shape {array.shape} against {first.shape} of {case.members[0].file}"
                 )
-        self.kind = _recognize(self.arrays)
+        self.kind = _recognize(first)
         labels = {0}.union(*case.class_names.values())
         if self.truth is not None:
             labels |= labels_in(self.truth)
@@ -94,15 +88,12 @@ class Predicted:
         for start in range(0, depth, step):
             yield slice(start, start + step)
 
-    def chance(self, m: int, slab: slice, channels: Sequence[int]) -> np.ndarray:
+    def chance(self, m: int, slab: slice, channels: Sequence[int]) -> Array:
         """The probability of some classes by a member; a vote is 0 or 1."""
-        array = self.arrays[m]
         if self.kind == "votes":
-            return np.isin(array[slab], channels).astype(np.float32)
-        found = array[channels[0], slab].astype(np.float32)
-        for channel in channels[1:]:
-            found += array[channel, slab]
-        return np.minimum(found, 1, out=found)
+            return np.isin(self.arrays[m][slab], channels).astype(np.float32)
+        chances = self.arrays[m][channels, slab]
+        return np.minimum(chances.sum(axis=0, dtype=np.float32), 1)
 
     def _average(self) -> None:
         """Check probabilities, and find the most likely class by the mean and by each member."""
@@ -115,11 +106,8 @@ class Predicted:
             return  # nobody has seen anything
         for slab in self.slabs(len(channels)):
             mean: Any = 0
-            for m, volume in enumerate(self.case.members):
-                if self.kind == "votes":
-                    probs = np.stack([self.chance(m, slab, [label]) for label in self.channels])
-                else:
-                    probs = self._checked(volume, self.arrays[m][:, slab])
+            for m in range(len(self.arrays)):
+                probs = self._all_chances(m, slab)
                 if self.kind == "probabilities":
                     self.members[m][slab] = most_likely(probs)
                 mean = mean + probs / len(self.arrays)
@@ -130,12 +118,16 @@ class Predicted:
                 self.mean[slab] = channels[most_likely(mean)]
             self.entropy += float(total.sum(dtype=float))
 
-    def _checked(self, volume: Volume, probs: np.ndarray) -> np.ndarray:
+    def _all_chances(self, m: int, slab: slice) -> Array:
+        """The probability of each channel by a member, checked."""
+        if self.kind == "votes":
+            return np.stack([self.chance(m, slab, [label]) for label in self.channels])
+        probs = self.arrays[m][:, slab]
         rows = np.moveaxis(probs, 0, -1)[None]
         try:
             check_probabilities(rows, "values", sum_to_one=self.kind == "probabilities")
         except InputError as error:  # its advice is about other options
-            raise volume.error(error.sentence) from error
+            raise self.case.members[m].error(error.sentence) from error
         return probs.astype(np.float32)
 
     def structures(self, events: Events | None) -> list[Structure]:
@@ -169,21 +161,16 @@ class Predicted:
                 structures.append(Structure(name, own, own))
         return structures
 
-    def masks(self, structure: Structure) -> Masks:
-        """The structure as the mean and as each member sees it."""
+    def masks(self, structure: Structure) -> tuple[Array, list[Array]]:
+        """Where the structure is, by the mean of the members and by each of them."""
         channels = structure.channels
         if self.kind != "regions":
             members = [np.isin(labels, channels) for labels in self.members]
-            return Masks(np.isin(self.mean, channels), members)
-        total = np.zeros(self.case.grid.shape, np.float32)
-        members = []
-        for m in range(len(self.arrays)):
-            chance = self.chance(m, slice(None), channels)
-            members.append(chance > 0.5)
-            total += chance
-        return Masks(total > len(members) / 2, members)
+            return np.isin(self.mean, channels), members
+        chances = [self.chance(m, slice(None), channels) for m in range(len(self.arrays))]
+        return sum(chances) > len(chances) / 2, [chance > 0.5 for chance in chances]
 
-    def true_mask(self, structure: Structure) -> np.ndarray | None:
+    def true_mask(self, structure: Structure) -> Array | None:
         """Where the structure is in the truth."""
         if self.truth is None or self.case.truth is None:
             return None
@@ -194,41 +181,43 @@ class Predicted:
             )
         return np.isin(self.truth, structure.labels)
 
-    def parts(
-        self, structure: Structure, loss: LossName | Loss
-    ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
-        """Slabs, and total, aleatoric and epistemic uncertainty in each."""
+    def uncertainty(
+        self, structure: Structure, loss: LossName | Loss, parts: Iterable[str]
+    ) -> dict[str, Array]:
+        """Volumes of these parts of uncertainty."""
+        volumes = {part: np.empty(self.case.grid.shape, np.float32) for part in parts}
         for slab in self.slabs():
             chances = [self.chance(m, slab, structure.channels) for m in range(len(self.arrays))]
             u = decompose(MultiLabelEnsemble(np.stack(chances)[..., None]), loss)
-            yield slab, {part: getattr(u, part)[..., 0] for part in PARTS}
+            for part, volume in volumes.items():
+                volume[slab] = getattr(u, part)[..., 0]
+        return volumes
 
 
-def _recognize(arrays: Sequence[np.ndarray]) -> str:
-    """What the members are: looked at in some planes."""
-    for array in arrays:
-        for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
-            plane = array[..., z, :, :]
-            if plane.ndim == 2:
-                exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
-            else:
-                exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
-            if not exclusive.all():
-                return "regions"
-    return "votes" if arrays[0].ndim == 3 else "probabilities"
+def _recognize(array: Array) -> str:
+    """What a member is: looked at in some planes."""
+    for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
+        plane = array[..., z, :, :]
+        if plane.ndim == 2:
+            exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
+        else:
+            exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
+        if not exclusive.all():
+            return "regions"
+    return "votes" if array.ndim == 3 else "probabilities"
 
 
-def labels_in(array: np.ndarray) -> set[int]:
+def labels_in(array: Array) -> set[int]:
     """Labels of a label map, plane by plane."""
     return {int(label) for plane in array for label in np.unique(plane)}
 
 
-def smallest_type(values: np.ndarray) -> np.dtype[Any]:
+def smallest_type(values: Array) -> np.dtype[Any]:
     """The smallest type of integers that holds all values."""
     return np.result_type(*(np.min_scalar_type(int(x)) for x in (values.min(), values.max())))
 
 
-def _whole_labels(volume: Volume, array: np.ndarray) -> np.ndarray:
+def _whole_labels(volume: Volume, array: Array) -> Array:
     """A label map in the smallest type of integers that holds it."""
     if array.ndim != 3:
         raise volume.error(f"shape: a label map must be (z, y, x); got {array.shape}")
@@ -241,7 +230,7 @@ def _whole_labels(volume: Volume, array: np.ndarray) -> np.ndarray:
     return array.astype(smallest_type(array))
 
 
-def most_likely(probs: np.ndarray) -> np.ndarray:
+def most_likely(probs: Array) -> Array:
     """The channel with the largest value, of several the first: np.argmax, several times faster."""
     largest = probs[0].copy()
     channel = np.zeros(largest.shape, np.min_scalar_type(len(probs)))

@@ -25,12 +25,9 @@ def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
     cases; that of random rejection is the mean of 1 − Dice.
     """
-    by_structure: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        if "dice" in row:
-            by_structure.setdefault(row["structure"], []).append(row)
     found = []
-    for structure, own in by_structure.items():
+    for structure in dict.fromkeys(row["structure"] for row in rows):
+        own = [row for row in rows if row["structure"] == structure and "dice" in row]
         if len(own) < FEWEST:
             continue
         risk = np.array([1 - row["dice"] for row in own])

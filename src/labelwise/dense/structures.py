@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays import Array
 from ..losses import Loss, LossName
 from .cases import Case
-from .predictions import Events, Masks, Predicted
+from .images import Volume
+from .predictions import Events, Predicted
 
 SHELL_MM = 2.0
 ZONES = ("outside", "inside", "shell")
@@ -24,11 +26,12 @@ class Details(NamedTuple):
 
     case: Case
     name: str
-    masks: Masks
-    truth: np.ndarray | None
-    parts: dict[str, np.ndarray]
-    """Volumes of the parts of uncertainty that were asked for."""
-    numbers: np.ndarray
+    mean: Array
+    members: list[Array]
+    truth: Array | None
+    uncertainty: dict[str, Array]
+    """Volumes of the epistemic, the aleatoric, and maybe the total part."""
+    numbers: Array
     """Of the component at each voxel; 0 where no member sees the structure."""
     row: Row
     components: list[Row]
@@ -73,7 +76,7 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return [details.row for details in examine(Predicted(case), loss=loss, events=events)]
+    return [details.row for details in examine(Predicted(case), loss, events)]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -111,100 +114,73 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     1 2 0.5 0.0
     2 1 7.0 1.0
     """
-    found = examine(Predicted(case), loss=loss, events=events)
+    found = examine(Predicted(case), loss, events)
     return [row for details in found for row in details.components]
 
 
 def examine(
-    predicted: Predicted,
-    *,
-    loss: LossName | Loss,
-    events: Events | None,
-    parts: Sequence[str] = (),
+    predicted: Predicted, loss: LossName | Loss, events: Events | None, parts: Sequence[str] = ()
 ) -> Iterator[Details]:
-    """Every structure of a case in turn, with the volumes of those ``parts``."""
+    """Every structure of a case in turn, also with the volumes of these ``parts``."""
     from scipy.ndimage import find_objects
 
-    case = predicted.case
+    case, grid = predicted.case, predicted.case.grid
     for structure in predicted.structures(events):
-        masks, truth = predicted.masks(structure), predicted.true_mask(structure)
-        numbers = number_components([masks.mean, *masks.members])
-        zones = find_zones(masks.mean, case.grid.spacing)
-        volumes = {part: np.zeros(case.grid.shape, np.float32) for part in parts}
-        sums = {part: np.zeros(len(ZONES)) for part in SHORT.values()}
-        doubts = np.zeros(numbers.max() + 1)
-        for slab, uncertainty in predicted.parts(structure, loss):
-            for part, volume in volumes.items():
-                volume[slab] = uncertainty[part]
-            for part, by_zone in sums.items():
-                by_zone += _sums(uncertainty[part], zones[slab], len(by_zone))
-            doubts += _sums(uncertainty["epistemic"], numbers[slab], len(doubts))
+        mean, members = predicted.masks(structure)
+        truth = predicted.true_mask(structure)
+        uncertainty = predicted.uncertainty(structure, loss, {*SHORT.values(), *parts})
+        voxels = int(mean.sum()) or 1  # so that doubt stays finite
         start: Row = {"case": case.name, "structure": structure.name}
-        voxels = int(masks.mean.sum()) or 1  # so that doubt stays finite
-        row = start | _structure_row(case, masks, truth)
+        row = start | {"members": len(members)} | _volumes(grid, mean, *members)
+        agreement = [dice(one, other) for one, other in combinations(members, 2)]
+        row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
+        zones = find_zones(mean, grid.spacing)
         for short, part in SHORT.items():
-            row[f"{short}_per_volume"] = float(sums[part].sum() / voxels)
-            for zone, value in zip(ZONES, sums[part] / voxels, strict=True):
-                row[f"{short}_{zone}"] = float(value)
-        row["mean_entropy"] = predicted.entropy / masks.mean.size
+            row[f"{short}_per_volume"] = float(uncertainty[part].sum(dtype=float) / voxels)
+            for k, zone in enumerate(ZONES):
+                inside = uncertainty[part][zones == k]
+                row[f"{short}_{zone}"] = float(inside.sum(dtype=float) / voxels)
+        row["mean_entropy"] = predicted.entropy / mean.size
         row["entropy_per_volume"] = predicted.entropy / voxels
-        row["components"] = len(doubts) - 1
+        if truth is not None:
+            row |= {"true_ml": grid.ml(truth), "dice": dice(mean, truth)}
+        numbers = number_components([mean, *members])
         components = []
         for k, box in enumerate(find_objects(numbers), start=1):
             mask = numbers[box] == k
-            own = _component_row(case, masks, truth, box, mask)
-            own["eu"] = float(doubts[k] / np.count_nonzero(mask))
-            components.append(start | {"component": k} | own)
-        yield Details(case, structure.name, masks, truth, volumes, numbers, row, components)
+            found = [other[box] & mask for other in (mean, *members)]
+            own = start | {"component": k} | _volumes(grid, *found)
+            center = np.argwhere(mask).mean(axis=0) + [edge.start for edge in box]
+            own |= dict(zip("xyz", grid.world(center).tolist(), strict=True))
+            own["members"] = sum(bool(other.any()) for other in found[1:])
+            own["eu"] = float(uncertainty["epistemic"][box][mask].mean(dtype=float))
+            if truth is not None:
+                own["truth"] = bool((truth[box] & mask).any())
+            components.append(own)
+        row["components"] = len(components)
+        yield Details(
+            case, structure.name, mean, members, truth, uncertainty, numbers, row, components
+        )
 
 
-def _sums(values: np.ndarray, numbers: np.ndarray, n: int) -> np.ndarray:
-    """Sums of the values with each number."""
-    return np.bincount(numbers.ravel(), values.ravel(), n)
+def _volumes(grid: Volume, mean: Array, *members: Array) -> Row:
+    sizes = [grid.ml(mask) for mask in members]
+    return {"ml": grid.ml(mean), "ml_low": min(sizes), "ml_high": max(sizes)}
 
 
-def _structure_row(case: Case, masks: Masks, truth: np.ndarray | None) -> Row:
-    sizes = [case.grid.ml(mask) for mask in masks.members]
-    agreement = [dice(one, other) for one, other in combinations(masks.members, 2)]
-    row: Row = {"members": len(sizes), "ml": case.grid.ml(masks.mean)}
-    row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
-    row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
-    if truth is not None:
-        row |= {"true_ml": case.grid.ml(truth), "dice": dice(masks.mean, truth)}
-    return row
-
-
-def _component_row(
-    case: Case,
-    masks: Masks,
-    truth: np.ndarray | None,
-    box: tuple[slice, ...],
-    inside: np.ndarray,
-) -> Row:
-    """The component that is ``inside`` a box."""
-    sizes = [case.grid.ml(mask[box] & inside) for mask in masks.members]
-    row: Row = {"ml": case.grid.ml(masks.mean[box] & inside)}
-    row |= {"ml_low": min(sizes), "ml_high": max(sizes)}
-    center = np.argwhere(inside).mean(axis=0) + [edge.start for edge in box]
-    row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
-    row["members"] = sum(size > 0 for size in sizes)
-    if truth is not None:
-        row["truth"] = bool((truth[box] & inside).any())
-    return row
-
-
-def number_components(masks: Sequence[np.ndarray]) -> np.ndarray:
+def number_components(masks: Sequence[Array]) -> Array:
     """Connected components of the voxels that any mask has, numbered from 1."""
     from scipy.ndimage import label
 
     union = np.logical_or.reduce(masks)
-    numbers = np.zeros(union.shape, np.int32)
     box = bounding_box(union)
-    label(union[box], np.ones((3, 3, 3)), numbers[box])
+    found, n = label(union[box], np.ones((3, 3, 3)))
+    numbers = np.zeros(union.shape, np.min_scalar_type(n))
+    numbers[box] = found
     return numbers
 
 
-def dice(one: np.ndarray, other: np.ndarray) -> float:
+def dice(one: Array, other: Array) -> float:
     """Overlap of two masks; two empty ones agree."""
     size = np.count_nonzero(one) + np.count_nonzero(other)
     if not size:
@@ -212,7 +188,7 @@ def dice(one: np.ndarray, other: np.ndarray) -> float:
     return float(2 * np.count_nonzero(one & other) / size)
 
 
-def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
+def bounding_box(mask: Array, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
     """The box around a mask, or the whole volume if that is empty."""
     from scipy.ndimage import find_objects
 
@@ -222,7 +198,7 @@ def bounding_box(mask: np.ndarray, margin: Sequence[int] = (0, 0, 0)) -> tuple[s
     return (slice(None),) * 3
 
 
-def find_zones(mask: np.ndarray, spacing: np.ndarray) -> np.ndarray:
+def find_zones(mask: Array, spacing: Array) -> Array:
     """The number in `ZONES` of each voxel.
 
     The shell are the voxels whose center is within 2 mm of one on the other side of the border;
@@ -232,8 +208,7 @@ def find_zones(mask: np.ndarray, spacing: np.ndarray) -> np.ndarray:
 
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
     steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
-    near = np.linalg.norm(steps * spacing, axis=-1) <= SHELL_MM
-    near |= np.abs(steps).sum(axis=-1) == 1
+    near = np.linalg.norm(steps * np.minimum(spacing, SHELL_MM), axis=-1) <= SHELL_MM
     zones = np.zeros(mask.shape, np.uint8)
     box = bounding_box(mask, reach.tolist())
     inside = mask[box]
