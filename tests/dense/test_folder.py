@@ -70,7 +70,7 @@ def test_tables_maps_and_figures(members: list[Path], tmp_path: Path) -> None:
     assert len(list((out / "maps").iterdir())) == 9
     assert len(list((out / "figures").iterdir())) == 3
     page = (out / "index.html").read_text()
-    assert page.index("<p>b</p>") < page.index("&lt;i&gt;c") < page.index("<p>a</p>")
+    assert page.index("<h2>b</h2>") < page.index("&lt;i&gt;c") < page.index("<h2>a</h2>")
     assert "<i>" not in page
     for figure in (out / "figures").iterdir():
         assert figure.name.replace("<", "&lt;").replace(">", "&gt;") in page

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import __version__
-from .._tables import Summary
 from ..io.atomic import write_file
 from ..io.csv import csv_texts
 from ..losses import LossName
@@ -21,13 +20,11 @@ from .predictions import Events, Predicted
 from .structures import Row, examine
 
 FIGURES = 3  # of a case: its most doubtful structures
-COLUMNS = ("structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume", "dice")
 START = """<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>
 body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}
-td,th{padding:.15rem .8rem;text-align:right;border-bottom:1px solid #ddd}
-td:first-child,th:first-child{text-align:left}img{max-width:100%;margin:1rem 0}
+img{max-width:100%;margin:1rem 0}
 </style><h1>Cases by doubt</h1><p>Doubt is epistemic uncertainty summed over the voxels, divided by
-the predicted volume. Low and high are over the members, which is no interval.</p>"""
+the predicted volume. All numbers are in cases.csv and components.csv.</p>"""
 
 
 class Finished(NamedTuple):
@@ -129,10 +126,8 @@ def _page(names: Sequence[str], rows: Sequence[Row]) -> str:
     """Cases by doubt with their figures."""
     parts = [START]
     for case in names:
-        own = by_doubt([row for row in rows if row["case"] == case])[:FIGURES]
-        columns = [name for name in COLUMNS if name in own[0]]
-        table = [[row[name] for name in columns] for row in own]
-        parts.append(Summary(case, columns, table).html())
-        for row in own:
-            parts.append(f'<img src="{escape(_figure(row))}" alt="{escape(row["structure"])}">')
+        parts.append(f"<h2>{escape(case)}</h2>")
+        for row in by_doubt([row for row in rows if row["case"] == case])[:FIGURES]:
+            text = f"{row['structure']}: doubt {row['eu_per_volume']:.3g}"
+            parts.append(f'<p>{escape(text)}</p><img src="{escape(_figure(row))}" alt="">')
     return "\n".join(parts)

@@ -138,5 +138,4 @@ def check_same_grid(volume: Volume, reference: Volume) -> None:
 def _place(volume: Volume) -> str:
     """Where a grid lies, in words."""
     axes = "".join(nibabel().aff2axcodes(volume.affine))
-    first, step = volume.affine[:3, 3].round(2), volume.spacing[::-1].round(2)
-    return f"axes {axes} from {first.tolist()} mm in steps of {step.tolist()}"
+    return f"axes {axes} from {volume.affine[:3, 3].round(2).tolist()} mm"

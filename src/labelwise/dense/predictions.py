@@ -167,8 +167,13 @@ class Predicted:
         if self.kind != "regions":
             members = [np.isin(labels, channels) for labels in self.members]
             return np.isin(self.mean, channels), members
-        chances = [self.chance(m, slice(None), channels) for m in range(len(self.arrays))]
-        return sum(chances) > len(chances) / 2, [chance > 0.5 for chance in chances]
+        total: Any = 0
+        members = []
+        for m in range(len(self.arrays)):
+            chance = self.chance(m, slice(None), channels)
+            members.append(chance > 0.5)
+            total = total + chance
+        return total > len(members) / 2, members
 
     def true_mask(self, structure: Structure) -> Array | None:
         """Where the structure is in the truth."""
