@@ -8,7 +8,8 @@ archives  the same from nnU-Net's .npz, beside `np.load` alone
 large     3 members × 105 classes × 256³ float16, 10.6 GB, beside 15 of the classes
 
 FOLDER takes the files of a run, up to 12 GB, and is emptied after each. Runs are processes of their
-own; the best of three counts. Anonymous memory is what /proc says every hundredth of a second.
+own, and the best of some rounds counts. Anonymous memory is read from /proc every hundredth of a
+second.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ import numpy as np
 SHAPE = (155, 240, 240)
 MEMBERS, CLASSES = 6, 4
 LARGE = (256, 256, 256)
-ROUNDS = 3
 
 NUMPY = """
 import sys
@@ -76,7 +76,7 @@ def run(command: Sequence[str | Path]) -> tuple[float, float, float]:
     return cpu, seconds, highest / 1000
 
 
-def best(name: str, command: Sequence[str | Path], written: Path, rounds: int = ROUNDS) -> float:
+def best(name: str, command: Sequence[str | Path], written: Path, rounds: int) -> float:
     """Print the best of some runs, and return its processor seconds."""
     results = []
     for _ in range(rounds):
@@ -100,30 +100,27 @@ def probabilities(seed: int) -> np.ndarray:
     radius = np.sqrt(sum(grid**2 for grid in grids))
     logits = [np.zeros_like(radius)]
     for size in (0.7, 0.5, 0.3):
-        logits.append(40 * (size + rng.normal(0, 0.02) - radius) + 3 * len(logits))
-    values = np.exp(np.stack(logits) + rng.normal(0, 0.5, (CLASSES, *SHAPE)).astype(np.float32))
+        logits.append(logits[-1] + 40 * (size + rng.normal(0, 0.02) - radius))
+    values = np.exp(np.stack(logits))
     values /= values.sum(axis=0)
     return values.astype(np.float32)
 
 
-def classes(folder: Path) -> None:
+def classes(folder: Path, rounds: int) -> None:
     """Plain arrays, beside NumPy."""
     members = [folder / f"{m}.npy" for m in range(MEMBERS)]
     for m, path in enumerate(members):
         np.save(path, probabilities(m))
     out = folder / "out"
-    plain = best("NumPy script, 3 maps", [sys.executable, "-c", NUMPY, *members, out], out)
-    ours = best(
-        "labelwise dense --no-gzip --no-figures, 3 maps and tables",
-        dense(members, out, "--no-gzip", "--no-figures"),
-        out,
-    )
+    script = [sys.executable, "-c", NUMPY, *members, out]
+    command = dense(members, out, "--no-gzip", "--no-figures")
+    plain = best("NumPy script, 3 maps", script, out, rounds)
+    ours = best("labelwise dense --no-gzip --no-figures, 3 maps and tables", command, out, rounds)
     print(f"NumPy ÷ labelwise: {plain / ours:.1f}")
-    best("labelwise dense --no-gzip, with figures", dense(members, out, "--no-gzip"), out)
-    best("labelwise dense", dense(members, out), out)
+    best("labelwise dense", dense(members, out), out, 1)
 
 
-def archives(folder: Path) -> None:
+def archives(folder: Path, rounds: int) -> None:
     """nnU-Net's files, beside reading them."""
     for m in range(MEMBERS):
         place = folder / f"fold_{m}"
@@ -134,16 +131,13 @@ def archives(folder: Path) -> None:
         nib.save(nib.Nifti1Image(labels.T, np.eye(4)), place / "case.nii.gz")
     members, out = [folder / f"fold_{m}" for m in range(MEMBERS)], folder / "out"
     files = [place / "case.npz" for place in members]
-    plain = best("np.load of six .npz", [sys.executable, "-c", LOAD, *files], out)
-    ours = best(
-        "labelwise dense --no-gzip --no-figures",
-        dense(members, out, "--no-gzip", "--no-figures"),
-        out,
-    )
+    command = dense(members, out, "--no-gzip", "--no-figures")
+    plain = best("np.load of six .npz", [sys.executable, "-c", LOAD, *files], out, rounds)
+    ours = best("labelwise dense --no-gzip --no-figures", command, out, rounds)
     print(f"labelwise ÷ np.load: {ours / plain:.2f}")
 
 
-def large(folder: Path) -> None:
+def large(folder: Path, rounds: int) -> None:
     """More classes need no more memory."""
     out = folder / "out"
     for n_classes in (15, 105):
@@ -155,7 +149,7 @@ def large(folder: Path) -> None:
             f"labelwise dense, {n_classes} classes, {gigabytes:.1f} GB",
             dense(members, out, "--no-gzip", "--no-figures", "--maps", "none"),
             out,
-            rounds=1,
+            1,
         )
         for path in members:
             path.unlink()
@@ -180,13 +174,14 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=list(parts))
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     for name, measure in parts.items():
         if options.only in (None, name):
             folder = options.folder / name
             folder.mkdir(parents=True)
             try:
-                measure(folder)
+                measure(folder, options.rounds)
             finally:
                 shutil.rmtree(folder)
 

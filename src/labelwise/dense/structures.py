@@ -206,10 +206,12 @@ def find_zones(mask: Array, spacing: Array) -> Array:
     """
     from scipy.ndimage import binary_dilation, binary_erosion
 
+    zones = np.zeros(mask.shape, np.uint8)
+    if not mask.any():
+        return zones
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
     steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
     near = np.linalg.norm(steps * np.minimum(spacing, SHELL_MM), axis=-1) <= SHELL_MM
-    zones = np.zeros(mask.shape, np.uint8)
     box = bounding_box(mask, reach.tolist())
     inside = mask[box]
     shell = binary_dilation(inside, near) & ~binary_erosion(inside, near, border_value=1)
