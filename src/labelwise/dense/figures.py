@@ -14,7 +14,7 @@ from .images import nibabel
 from .structures import SHORT, Details, bounding_box
 
 MARGIN_MM = 10.0
-SMOOTHED_MM = 5.0  # a place is worse than a voxel
+SMOOTHED_MM = 5.0  # a place is worse than a voxel; at least three voxels
 PLANES = ("sagittal, P to A", "coronal, R to L", "axial, R to L")
 LINES = {"members": ("#56B4E9", 0.7), "mean": ("#E69F00", 1.4), "truth": (TRUTH, 1.4)}
 PARTS = tuple(SHORT.values())
@@ -53,7 +53,7 @@ def cut_planes(details: Details) -> Picture:
 
     cropped = {name: turned(several) for name, several in volumes.items()}
     spacing = grid.spacing[::-1][np.argsort(turn[:, 0])]
-    size = np.maximum(SMOOTHED_MM // spacing, 1).astype(int).tolist()
+    size = np.maximum(SMOOTHED_MM // spacing, 3).astype(int).tolist()
     doubt = uniform_filter(cropped["epistemic"][..., 0], size, mode="constant")
     planes = []
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):
