@@ -1,36 +1,64 @@
-"""Uncertainty of an ensemble that never is in memory as a whole: one member at a time, or shards
-of members in different processes. The rule is in ``_engine/joining.py``.
+r"""Uncertainty of an ensemble that never is in memory as a whole: one member at a time, or shards
+of members in different processes.
+
+Members are decomposed a few at a time. Two sets of members with shares α + β = 1 of the weight are
+joined, for every loss by the same rule as Chan's for the variance:
+
+.. math:: m = m_a + \beta\,\delta, \quad \delta = m_b - m_a, \qquad
+          \mathrm{EU} = \alpha\,[\mathrm{EU}_a + D(m_a \Vert m)] + \beta\,[\mathrm{EU}_b + D(m_b
+          \Vert m)]
+
+The deviations from the new mean are −βδ and αδ, so nothing is subtracted: EU is never negative, and
+0 where members agree. The mean is a pair of numbers whose sum has twice the digits: members that
+differ in their last digits only are told apart. Only shares are multiplied with, never weights, so
+that these may be as large or small as they like.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, like, namespace
-from ._engine import joining
+from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_first
 from ._engine.blocks import with_values
-from ._engine.ensembles import kernel_name, split_ensemble
-from ._engine.host import back_to_library, on_host
-from ._engine.joining import State
+from ._engine.compute import Computed, compute
 from ._errors import InputError
 from ._frames import has_names
 from ._validation.labels import check_names
-from .decomposition import Components, Uncertainty
-from .distributions import Ensemble, MultiLabelEnsemble
-from .losses import Loss, LossName, as_loss
+from .decomposition import Uncertainty, decompose
+from .distributions import Distribution, Ensemble, MultiLabelEnsemble
+from .losses import CostLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
-# Members that are kept as they came: no more memory than the state that replaces them, and the
-# kernel decomposes them all at once.
-MAX_KEPT = 7
+# Members that are kept as they came and decomposed together: the kernel does that in one pass, and
+# they need no more memory than the state that replaces them.
+GROUP = 8
+
+
+class State(NamedTuple):
+    """What is known of some members: arrays (..., K), whatever their number."""
+
+    weight: Array
+    """Of all together: (..., 1), or (1, ..., 1) if it is the same for all instances."""
+    mean: Array
+    mean_rest: Array
+    """What rounding lost of the mean."""
+    aleatoric: Array
+    spreads: tuple[Array, ...]
+    """EU; for costs the regrets of not acting and of acting, the smaller of which is EU."""
+
+    @property
+    def complement(self) -> Array:
+        """1 − the mean, which has the digits where the mean is near 1."""
+        return (1 - self.mean) - self.mean_rest
 
 
 class Accumulator:
-    """Label-wise uncertainty from members that come one after another; the state does not grow with
-    their number: it holds no more than about eight of them.
+    """Label-wise uncertainty from members that come one after another; what is held does not grow
+    with their number: about eight of them, and twice as many while they are decomposed.
 
     Parameters
     ----------
@@ -61,20 +89,12 @@ class Accumulator:
         self.multilabel = bool(multilabel)
         self.n_members = 0
         self._names = class_names
-        self._shape: tuple[int, ...] | None = None
-        """That of all members."""
-        self._kept: Any = None
-        """The ensemble of the first members, if all weigh the same; room for `MAX_KEPT`, of which
-        `n_members` are filled.
-        """
-        self._kept_weight = 0.0
+        self._shape: tuple[int, ...] = ()
+        """That of all members; ``()`` before the first."""
+        self._group: list[tuple[Array, Any]] = []
+        """The latest members, at most `GROUP`, with their weights."""
         self._state: State | None = None
-        self._own = False
-        """Whether the arrays of the state belong to this Accumulator alone, so that they can be
-        changed in place.
-        """
-        self._like: Array = None
-        """An array of the library that members come from."""
+        """What is known of all before them."""
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
         """Add one member: an array (..., K), and its ``weight``, a number or one per instance
@@ -88,9 +108,8 @@ class Accumulator:
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
         alone = probs[None] if hasattr(probs, "shape") else [probs]
-        q = kind(alone, member_axis=0)
-        p = q.probs[0, ...]
-        xp, w = namespace(p), weight
+        p = kind(alone, member_axis=0).probs[0, ...]
+        w = weight
         if isinstance(w, int | float | np.ndarray | np.number):
             w = like(w, p)
         if tuple(w.shape) not in ((), tuple(p.shape[:-1])):
@@ -98,53 +117,16 @@ class Accumulator:
                 f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got "
                 f"{tuple(w.shape)}"
             )
+        xp = namespace(p)
         if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
             raise InputError("`weight` must be finite and not negative")
-        self._check_shape(p)
-        if not self._keep_member(q, p, w):
-            self._replace_kept()
-            self._join_member(p, w)
-        self._like = p[..., :0]
+        self._check_shape(tuple(map(int, p.shape)))
+        if isinstance(weight, int | float):
+            w = float(weight)
+        # a copy: the caller may use the memory for the next member
+        self._add(1 * at_most_one(p), w)
         self.n_members += 1
         return self
-
-    def _keep_member(self, q: Any, p: Array, w: Array) -> bool:
-        """Keep a member ``q`` as it is, if all so far are kept and the kernel can decompose
-        them.
-        """
-        values = on_host(p)
-        if values is None or on_host(w) is None or kernel_name(self.loss) is None:
-            return False
-        if w.ndim or not w > 0:
-            return False
-        if self.n_members == 0:
-            room = np.empty((MAX_KEPT, *p.shape), values.dtype)
-            self._kept, self._kept_weight = with_values(q, stored=room), float(w)
-        room_left = self._kept is not None and self.n_members < MAX_KEPT
-        if not room_left or self._kept.stored.dtype != values.dtype or self._kept_weight != w:
-            return False
-        self._kept.stored[self.n_members] = values
-        return True
-
-    def _replace_kept(self) -> None:
-        """Replace the first members by the state after them."""
-        if self._kept is not None:
-            members = self._kept.stored[: self.n_members]
-            self._kept = None
-            for p in members:
-                self._join_member(p, like(self._kept_weight, p))
-
-    def _join_member(self, p: Array, w: Array) -> None:
-        instances = (*p.shape[:-1], 1)
-        if w.ndim == 0:  # one weight for all instances
-            instances = (1,) * p.ndim
-        w = w.reshape(instances)
-        self._join_state((w, 0 * w), [p])
-
-    def _join_state(self, weight: Any, given: Any) -> None:
-        """Join the state with a member, or with the arrays of another state."""
-        loss = self._bound_loss(int(given[0].shape[-1]))
-        self._state, self._own = joining.take_in(self._state, weight, given, loss, own=self._own)
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
@@ -153,55 +135,88 @@ class Accumulator:
                 "only an Accumulator of the same kind can be merged: with the same loss, "
                 f"{self.loss!r}, and multilabel={self.multilabel}"
             )
-        other._replace_kept()
-        if other._state is None:
+        if not other._shape:
             return self
-        self._replace_kept()
-        k = int(other._state.spread.shape[-1])
+        k = other._shape[-1]
         named = self._names is not None and other._names is not None
         if named and self._class_names(k) != other._class_names(k):
             raise InputError(
                 "only an Accumulator with the same classes in the same order can be merged"
             )
-        if self._state is None:
-            self._state, self._like, self._shape = other._state, other._like, other._shape
-            self._own = other._own = False  # from now on both have these arrays
-        else:
-            self._check_shape(other._state.spread)
-            self._join_state(other._state[:2], other._state[2:])
+        self._check_shape(other._shape)
+        if other._state is not None:
+            self._state = self._joined_with(other._state)
+        for p, w in list(other._group):
+            self._add(p, w)
         self.n_members += other.n_members
         return self
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
-        if self._shape is None:
+        if not self._shape:
             raise InputError("there is no result yet: `update` has not been called")
-        loss = self._bound_loss(self._shape[-1])
-        parts, plain_sums = self._uncertainty(loss)
-        # in the library that the members came from
-        arrays = [back_to_library(x, self._like) for x in (*parts, *plain_sums)]
-        total, aleatoric, epistemic, *sums = arrays
+        q, weight = self._ensemble()
+        if self._state is not None:
+            weight = weight + self._state.weight
+        if not bool(namespace(weight).all(weight > 0)):
+            raise InputError("the weights so far are all zero (for some instance)")
+        if self._state is None:
+            return decompose(q, self.loss)
+        loss = self._bound_loss()
+        state = self._joined_with(self._state_of_group())
         return Uncertainty(
-            total,
-            aleatoric,
-            epistemic,
-            self._class_names(total.shape[-1]),
+            loss.entropy(state.mean, state.complement),
+            state.aleatoric,
+            reduce(namespace(weight).minimum, state.spreads),
+            self._class_names(self._shape[-1]),
             loss,
             structure="free" if self.multilabel else "partition",
-            sums=Components(*sums) if sums else None,
             n_members=self.n_members,
         )
 
-    def _uncertainty(self, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Total, aleatoric and epistemic uncertainty, and their sums if they came along."""
-        if self._kept is not None:
-            members = with_values(self._kept, stored=self._kept.stored[: self.n_members])
-            computed: Any = split_ensemble(members, loss, None, None)
-            return computed.parts, computed.sums
-        state: Any = self._state
-        if not bool(namespace(state.weight).all(state.weight > 0)):
-            raise InputError("the weights so far are all zero (for some instance)")
-        return joining.uncertainty_of_state(state, loss)
+    def _add(self, p: Array, weight: Any) -> None:
+        if len(self._group) == GROUP:
+            self._state = self._joined_with(self._state_of_group())
+            self._group = []
+        self._group.append((p, weight))
+
+    def _joined_with(self, other: State) -> State:
+        if self._state is None:
+            return other
+        return join_states(self._state, other, self._bound_loss())
+
+    def _state_of_group(self) -> State:
+        """What is known of the latest members."""
+        q, weight = self._ensemble()
+        loss = self._bound_loss()
+
+        def equations(q: Distribution) -> Computed:
+            law: Any = q.marginal()
+            reference = law.of_heaviest(law.t)  # where all agree, nothing is added to it
+            mean = two_sum(reference[0, ...], law.average(law.t - reference))
+            if isinstance(loss, CostLoss):
+                return Computed((*mean, *map(law.average, loss.regrets(law.t, law.c))))
+            return Computed(mean)
+
+        mean, rest, *regrets = compute(equations, q).parts
+        u = decompose(q, loss)
+        return State(weight, mean, rest, u.aleatoric, tuple(regrets) or (u.epistemic,))
+
+    def _ensemble(self) -> tuple[Distribution, Array]:
+        """The latest members, and their weight as in `State`."""
+        members, given = zip(*self._group, strict=True)
+        first = members[0]
+        xp, names = namespace(*members), self._class_names(first.shape[-1])
+        numbers = all(isinstance(w, float) for w in given)
+        each = like(given, first) if numbers else xp.stack([w + 0 * first[..., 0] for w in given])
+        total = sum_first(each)
+        shares = None  # all are equal
+        if not numbers or len(set(given)) > 1:
+            shares = each / xp.where(total > 0, total, xp.ones_like(total))
+        kind = MultiLabelEnsemble if self.multilabel else Ensemble
+        q = kind(first[None, ...], member_axis=0, class_names=names)
+        weight = xp.reshape(total, (*total.shape, *(1,) * (first.ndim - total.ndim)))
+        return with_values(q, stored=xp.stack(members), weights=shares), weight
 
     def _kind(self) -> tuple[Any, ...]:
         """What two of a kind have in common; functions of one name need not be the same."""
@@ -210,16 +225,45 @@ class Accumulator:
     def _class_names(self, k: int) -> tuple[str, ...]:
         return check_names(self._names, k) or tuple(map(str, range(k)))
 
-    def _bound_loss(self, k: int) -> Loss:
-        return self.loss.bind(self._class_names(k))
+    def _bound_loss(self) -> Loss:
+        return self.loss.bind(self._class_names(self._shape[-1]))
 
-    def _check_shape(self, p: Array) -> None:
-        shape = tuple(map(int, p.shape))
-        if self._shape is None:
-            self._bound_loss(shape[-1])  # refuses class names that do not fit
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if not self._shape:
+            self.loss.bind(self._class_names(shape[-1]))  # refuses class names that do not fit
             self._shape = shape
         elif shape != self._shape:
             raise InputError(
                 f"`probs` must have the same shape as the previous members, {self._shape}; got "
                 f"{shape}"
             )
+
+
+def join_states(a: State, b: State, loss: Loss) -> State:
+    """The state of both sets of members together."""
+    xp = namespace(a.mean)
+    weight = a.weight + b.weight
+    whole = xp.where(weight > 0, weight, xp.ones_like(weight))
+    alpha, beta = a.weight / whole, b.weight / whole
+    delta = (b.mean - a.mean) + (b.mean_rest - a.mean_rest)
+    # the lighter set moves the mean of the heavier
+    lighter = beta > alpha
+    step = xp.where(lighter, -alpha * delta, beta * delta)
+    high, low = two_sum(xp.where(lighter, b.mean, a.mean), step)
+    mean, rest = two_sum(high, low + xp.where(lighter, b.mean_rest, a.mean_rest))
+    spreads = [alpha * x + beta * y for x, y in zip(a.spreads, b.spreads, strict=True)]
+    aleatoric = alpha * a.aleatoric + beta * b.aleatoric
+    joined = State(weight, mean, rest, aleatoric, tuple(spreads))
+    if isinstance(loss, CostLoss):  # whose regrets are means over the members
+        return joined
+    c = joined.complement
+    from_a = loss.divergence(a.mean, mean, a.complement, c, -beta * delta)
+    from_b = loss.divergence(b.mean, mean, b.complement, c, alpha * delta)
+    return joined._replace(spreads=(spreads[0] + alpha * from_a + beta * from_b,))
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b exactly, as the rounded sum and what rounding lost (Knuth)."""
+    s = a + b
+    v = s - a
+    return s, (a - (s - v)) + (b - v)

@@ -52,3 +52,13 @@ def compute(
     if library == "numpy" and q.n_numbers > BLOCK and prod(q.batch_shape) > 1:
         return Computed(*in_blocks(of_block, q, BLOCK))
     return equations(q)
+
+
+def evaluate_law(f: Callable[[Any], Array], q: Distribution, events: Any = None) -> Array:
+    """``f`` of the law of the ``events`` under ``q``, an array, for all instances."""
+
+    def equations(q: Distribution) -> Computed:
+        return Computed((f(q.marginal(events)),))
+
+    (values,) = compute(equations, q).parts
+    return values

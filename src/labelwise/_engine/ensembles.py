@@ -7,7 +7,7 @@ equations.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from typing import Any
 
@@ -17,7 +17,7 @@ from .._arrays import Array, dtype_name
 from ..events import Events
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
-from .blocks import in_blocks, with_values
+from .blocks import in_blocks
 from .compute import Computed
 from .host import back_to_library, on_host
 
@@ -77,8 +77,13 @@ def split_ensemble(
     differentiable = labelwise and events is None
     values, weights = q.stored, q.weights
     if type(values) is not np.ndarray:
-        if name in kernel.GRADIENT_LOSSES and differentiable and _needs_gradient(q):
-            return Computed(_with_gradient(q, loss, n_jobs))
+        needs_gradient = getattr(values, "requires_grad", False)
+        if differentiable and needs_gradient and name in kernel.GRADIENT_LOSSES:
+            from . import torch_gradient
+
+            by_kernel = partial(split_ensemble, loss=loss, events=None, n_jobs=n_jobs)
+            if torch_gradient.has_kernel_gradient(q):
+                return Computed(torch_gradient.split(q, loss, name, unit_of(loss), by_kernel))
         if differentiable and type(loss) in NAMES and _is_traced(q):
             from . import jax_traced
 
@@ -152,26 +157,13 @@ def _in_kernel(
     return Computed(shaped(result.labelwise) or (), None, shaped(result.sums), shaped(result.joint))
 
 
-def split_atoms(loss: Any, t: Array, by_equations: Any) -> tuple[Array, ...] | None:
+def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
     """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) from the
-    kernel; ``None`` if it cannot. ``by_equations(t)`` is the general way, for second derivatives.
+    kernel; ``None`` if it cannot.
     """
     name, values = kernel_name(loss), on_host(t)
-    if name is None:
+    if name is None or values is None:
         return None
-    if values is None:
-        if name not in kernel.GRADIENT_LOSSES or not getattr(t, "requires_grad", False):
-            return None
-        from .torch_gradient import differentiable, is_differentiable
-
-        def by_kernel(t: Array) -> Any:
-            return split_atoms(loss, t, by_equations)
-
-        if not is_differentiable(t):
-            return None
-        return differentiable(
-            t, by_kernel, by_equations, None, {"loss": name, "unit": unit_of(loss)}
-        )
     m, *batch, k = values.shape
     # without a copy where the classes lie apart
     view = np.moveaxis(np.moveaxis(values, -1, 0).reshape(k, m, -1), 0, -1)
@@ -188,32 +180,3 @@ def _unflatten(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     if part.flags.c_contiguous or not part.size:
         return part.reshape((*batch, *labels))
     return np.moveaxis(part.T.reshape((*labels, *batch)), 0, -1)
-
-
-def _needs_gradient(q: Any) -> bool:
-    """Whether ``q`` is a PyTorch ensemble whose derivatives the kernel can compute."""
-    if not getattr(q.stored, "requires_grad", False):
-        return False
-    from .torch_gradient import has_kernel_gradient
-
-    return has_kernel_gradient(q)
-
-
-def _with_gradient(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...]:
-    """Total, aleatoric and epistemic uncertainty of a PyTorch ensemble from the kernel, as part of
-    the graph.
-    """
-    from .torch_gradient import differentiable
-
-    def by_equations(probs: Array) -> tuple[Array, ...]:
-        parts: tuple[Array, ...] = with_values(q, stored=probs).marginal().split(loss)[:3]
-        return parts
-
-    def by_kernel(probs: Array) -> tuple[Array, ...]:
-        computed = split_ensemble(with_values(q, stored=probs), loss, None, n_jobs)
-        if computed is None:
-            return by_equations(probs)
-        return computed.parts
-
-    options = {"loss": NAMES[type(loss)], "unit": unit_of(loss)}
-    return differentiable(q.stored, by_kernel, by_equations, q.weights, options)

@@ -14,8 +14,7 @@
  *         |   |-- losses.h            TU, AU and EU of a tile of 256 labels, for each loss
  *         |   |-- sums_and_checks.h   sums over classes; whether values are probabilities
  *         |   |-- layouts.h           how arrays are cut into tiles: lw_split and lw_check
- *         |   |-- slopes.h            derivatives: lw_slopes
- *         |   `-- join.h              the Accumulator: lw_join and lw_conclude
+ *         |   `-- slopes.h            derivatives: lw_slopes
  *         `-- dirichlet.h       Dirichlet distributions and mixtures: lw_dirichlet
  *             |-- beta_functions.h    exponentials, logarithms, differences of digamma functions
  *             `-- beta_losses.h       TU, AU and EU of a tile of Beta laws, for each loss
@@ -123,14 +122,14 @@ static int64_t lw_label_count(const lw_events *events, int64_t classes)
 
 typedef struct {
     const char *name;
-    lw_range *split[2], *slopes[2], *join[2], *conclude[2], *check[2]; /* of float and of double */
+    lw_range *split[2], *slopes[2], *check[2]; /* of float and of double */
     lw_range *dirichlet;
 } lw_level;
 
 #define BOTH(level, name) {lw_f32_##level##_##name, lw_f64_##level##_##name}
 #define ENTRY(level) \
-    {#level, BOTH(level, split), BOTH(level, slopes), BOTH(level, join), BOTH(level, conclude), \
-     BOTH(level, check), lw_beta_##level##_dirichlet}
+    {#level, BOTH(level, split), BOTH(level, slopes), BOTH(level, check), \
+     lw_beta_##level##_dirichlet}
 static const lw_level lw_levels[] = {
     ENTRY(baseline),
 #if HAS_LEVELS
@@ -190,18 +189,6 @@ lw_status lw_slopes(const lw_run *run, const lw_slopes_job *job)
     if (lw_is_half(job->probs.type)) return LW_REFUSED;
     lw_range *work = lw_levels[run->level].slopes[job->probs.type == LW_DOUBLE];
     return lw_share(run, work, job, job->probs.instances);
-}
-
-lw_status lw_join(const lw_run *run, const lw_join_job *job)
-{
-    if (job->classes < 1 || !lw_has_gradient(job->loss)) return LW_REFUSED;
-    return lw_share(run, lw_levels[run->level].join[job->type == LW_DOUBLE], job, job->instances);
-}
-
-lw_status lw_conclude(const lw_run *run, const lw_conclude_job *job)
-{
-    if (job->classes < 1 || !lw_has_gradient(job->loss)) return LW_REFUSED;
-    return lw_share(run, lw_levels[run->level].conclude[job->type == LW_DOUBLE], job, job->instances);
 }
 
 lw_status lw_check(const lw_run *run, const lw_check_job *job)

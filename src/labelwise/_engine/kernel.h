@@ -74,34 +74,6 @@ typedef struct {
     void *result;         /* (members, instances, classes) */
 } lw_slopes_job;
 
-/* The arrays of an Accumulator's state, each (instances, classes). */
-enum {
-    LW_MEAN, LW_MEAN_REST, LW_COMPLEMENT, LW_COMPLEMENT_REST, LW_ENTROPY, LW_ENTROPY_REST, LW_SPREAD, LW_STATE
-};
-
-/* A state takes in another, or a member, under log or squared loss. */
-typedef struct {
-    lw_loss loss;
-    double unit;
-    lw_type type;
-    int64_t instances, classes;
-    const void *shares;          /* of the weight, that of the state first: (2, instances) or (2, 1) */
-    int shares_per_instance;
-    int fresh;                   /* the state's arrays have not been written to */
-    void *state[LW_STATE];
-    const void *given[LW_STATE]; /* a member has only LW_MEAN, its probabilities */
-} lw_join_job;
-
-/* Uncertainty of a state. */
-typedef struct {
-    lw_loss loss;
-    double unit;
-    lw_type type;
-    int64_t instances, classes;
-    const void *state[LW_STATE];
-    void *labelwise[3], *sums[3];
-} lw_conclude_job;
-
 /* Whether values lie in [0, 1] and, if that is asked, rows sum to 1. */
 typedef struct {
     lw_predictions probs;
@@ -126,8 +98,6 @@ typedef struct {
 
 lw_status lw_split(const lw_run *run, const lw_split_job *job);
 lw_status lw_slopes(const lw_run *run, const lw_slopes_job *job);
-lw_status lw_join(const lw_run *run, const lw_join_job *job);
-lw_status lw_conclude(const lw_run *run, const lw_conclude_job *job);
 lw_status lw_check(const lw_run *run, const lw_check_job *job);
 lw_status lw_dirichlet(const lw_run *run, const lw_dirichlet_job *job);
 

@@ -14,13 +14,12 @@ typedef struct {
     const char *level;
     const char *loss;
     const char *dtype; /* of probs or alpha: a character of NumPy's; "H" are the bits of bfloat16 */
-    int64_t instances, classes;
-    PyObject *probs, *alpha, *weights, *shares;
+    PyObject *probs, *alpha, *weights;
     double unit;
     PyObject *costs, *offsets, *positions;
-    int conditional, class_major, mixture, fresh, sum_to_one;
+    int conditional, class_major, mixture, sum_to_one;
     double tolerance;
-    PyObject *state, *given, *labelwise, *sums, *joint, *result; /* tuples of arrays; result is one */
+    PyObject *given, *labelwise, *sums, *joint, *result; /* tuples of arrays; result is one */
     int64_t pieces, workers;
 } Arguments;
 
@@ -32,14 +31,12 @@ typedef struct {
 
 #define KEYWORD(name, kind) {#name, kind, offsetof(Arguments, name)}
 static const Keyword keywords[] = {
-    KEYWORD(level, TEXT), KEYWORD(loss, TEXT), KEYWORD(dtype, TEXT), KEYWORD(instances, WHOLE),
-    KEYWORD(classes, WHOLE), KEYWORD(probs, OBJECT), KEYWORD(alpha, OBJECT), KEYWORD(weights, OBJECT),
-    KEYWORD(shares, OBJECT), KEYWORD(unit, NUMBER), KEYWORD(costs, OBJECT), KEYWORD(offsets, OBJECT),
-    KEYWORD(positions, OBJECT), KEYWORD(conditional, TRUTH), KEYWORD(class_major, TRUTH),
-    KEYWORD(mixture, TRUTH), KEYWORD(fresh, TRUTH), KEYWORD(sum_to_one, TRUTH),
-    KEYWORD(tolerance, NUMBER), KEYWORD(state, OBJECT), KEYWORD(given, OBJECT), KEYWORD(labelwise, OBJECT),
-    KEYWORD(sums, OBJECT), KEYWORD(joint, OBJECT), KEYWORD(result, OBJECT), KEYWORD(pieces, WHOLE),
-    KEYWORD(workers, WHOLE),
+    KEYWORD(level, TEXT), KEYWORD(loss, TEXT), KEYWORD(dtype, TEXT), KEYWORD(probs, OBJECT),
+    KEYWORD(alpha, OBJECT), KEYWORD(weights, OBJECT), KEYWORD(unit, NUMBER), KEYWORD(costs, OBJECT),
+    KEYWORD(offsets, OBJECT), KEYWORD(positions, OBJECT), KEYWORD(conditional, TRUTH),
+    KEYWORD(class_major, TRUTH), KEYWORD(mixture, TRUTH), KEYWORD(sum_to_one, TRUTH),
+    KEYWORD(tolerance, NUMBER), KEYWORD(given, OBJECT), KEYWORD(labelwise, OBJECT), KEYWORD(sums, OBJECT),
+    KEYWORD(joint, OBJECT), KEYWORD(result, OBJECT), KEYWORD(pieces, WHOLE), KEYWORD(workers, WHOLE),
 };
 enum { KEYWORDS = sizeof keywords / sizeof *keywords };
 
@@ -317,48 +314,6 @@ static PyObject *slopes(PARAMETERS)
     RUN(lw_slopes);
 }
 
-static PyObject *join(PARAMETERS)
-{
-    BEGIN(lw_join_job);
-    REQUIRE(parse_loss(&a, &job.loss));
-    REQUIRE(parse_type(&a, &job.type));
-    const int64_t numbers = a.instances * a.classes, size = size_of(job.type);
-    const int member = a.given && PyTuple_Size(a.given) == 1;
-    void *given[LW_STATE] = {NULL};
-    REQUIRE(acquire_arrays(&buffers, a.given, member ? 1 : LW_STATE, numbers, size, 0, given));
-    REQUIRE(acquire_arrays(&buffers, a.state, LW_STATE, numbers, size, 1, job.state));
-    REQUIRE((given[0] && job.state[0]) || refuse("arrays of the kernel are missing"));
-    for (int j = 0; j < LW_STATE; j++) job.given[j] = given[j];
-    job.shares = acquire_array(&buffers, a.shares, -1, size, 0);
-    REQUIRE(job.shares);
-    const int64_t shares = buffers.view[buffers.count - 1].len / size;
-    REQUIRE(shares == 2 || shares == 2 * a.instances || refuse("an array of the kernel has the wrong size"));
-    job.shares_per_instance = shares > 2;
-    job.unit = a.unit;
-    job.instances = a.instances;
-    job.classes = a.classes;
-    job.fresh = a.fresh;
-    RUN(lw_join);
-}
-
-static PyObject *conclude(PARAMETERS)
-{
-    BEGIN(lw_conclude_job);
-    REQUIRE(parse_loss(&a, &job.loss));
-    REQUIRE(parse_type(&a, &job.type));
-    const int64_t numbers = a.instances * a.classes, size = size_of(job.type);
-    void *state[LW_STATE] = {NULL};
-    REQUIRE(acquire_arrays(&buffers, a.state, LW_STATE, numbers, size, 0, state));
-    REQUIRE(acquire_arrays(&buffers, a.labelwise, 3, numbers, size, 1, job.labelwise));
-    REQUIRE(acquire_arrays(&buffers, a.sums, 3, a.instances, size, 1, job.sums));
-    REQUIRE((state[0] && job.labelwise[0] && job.sums[0]) || refuse("arrays of the kernel are missing"));
-    for (int j = 0; j < LW_STATE; j++) job.state[j] = state[j];
-    job.unit = a.unit;
-    job.instances = a.instances;
-    job.classes = a.classes;
-    RUN(lw_conclude);
-}
-
 static PyObject *check(PARAMETERS)
 {
     BEGIN(lw_check_job);
@@ -427,8 +382,6 @@ static PyObject *levels(PyObject *self, PyObject *none)
 static PyMethodDef methods[] = {
     METHOD(split, "Uncertainty of ensembles, written into the outputs."),
     METHOD(slopes, "Derivatives by the predictions, written into the result."),
-    METHOD(join, "The state of an Accumulator takes in a member or another state."),
-    METHOD(conclude, "Uncertainty of the state of an Accumulator, written into the outputs."),
     METHOD(check, "Whether an array holds probabilities."),
     METHOD(dirichlet, "Uncertainty of Dirichlet distributions, written into the outputs."),
     {"threads", threads, METH_NOARGS, "Whether jobs can be shared by threads here."},

@@ -13,40 +13,30 @@ from typing import Any
 import torch
 
 from . import kernel
+from .blocks import with_values
 from .host import in_main_memory
-
-Values = Callable[[torch.Tensor], tuple[torch.Tensor, ...]]
 
 
 def has_kernel_gradient(q: Any) -> bool:
     """Whether the kernel can compute and differentiate the ensemble ``q``."""
-    weights = q.weights
-    if not is_differentiable(q.stored):
-        return False
-    return weights is None or (in_main_memory(weights) and not weights.requires_grad)
-
-
-def is_differentiable(probs: torch.Tensor) -> bool:
-    """Whether the kernel can compute with ``probs``, which need a gradient."""
+    probs, weights = q.stored, q.weights
     if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
+        return False
+    if weights is not None and (weights.requires_grad or not in_main_memory(weights)):
         return False
     return probs.dtype in (torch.float32, torch.float64)
 
 
-def differentiable(
-    probs: torch.Tensor,
-    by_kernel: Values,
-    by_equations: Values,
-    weights: Any,
-    options: dict[str, Any],
+def split(
+    q: Any, loss: Any, name: str, unit: float, by_kernel: Callable[[Any], Any]
 ) -> tuple[torch.Tensor, ...]:
-    """``by_kernel(probs)`` as part of the graph; ``by_equations`` computes the same the general
-    way, for second derivatives.
+    """Total, aleatoric and epistemic uncertainty of the ensemble ``q`` as part of the graph.
+
+    ``by_kernel`` computes them for constant predictions; ``name`` and ``unit`` are what the kernel
+    calls the loss, and what a bit is in it.
     """
-    result: tuple[torch.Tensor, ...] = _Parts.apply(
-        probs, by_kernel, by_equations, weights, options
-    )
-    return result
+    parts: tuple[torch.Tensor, ...] = _Parts.apply(q.stored, q, loss, (name, unit), by_kernel)
+    return parts
 
 
 class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
@@ -54,15 +44,15 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     def forward(
         ctx: Any,
         probs: torch.Tensor,
-        by_kernel: Values,
-        by_equations: Values,
-        weights: Any,
-        options: dict[str, Any],
+        q: Any,
+        loss: Any,
+        kernel_loss: tuple[str, float],
+        by_kernel: Callable[[Any], Any],
     ) -> Any:
         ctx.save_for_backward(probs)
         ctx.set_materialize_grads(False)
-        ctx.by_equations, ctx.weights, ctx.options = by_equations, weights, options
-        return by_kernel(probs.detach())
+        ctx.q, ctx.loss, ctx.kernel_loss = with_values(q, stored=None), loss, kernel_loss
+        return by_kernel(with_values(q, stored=probs.detach().contiguous())).parts
 
     @staticmethod
     def backward(ctx: Any, *given: torch.Tensor | None) -> Any:
@@ -72,15 +62,17 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
             given = given[2:]
         above = [probs.new_zeros(*batch, k) if g is None else g for g in given]
         if torch.is_grad_enabled():  # these derivatives are differentiated themselves
-            parts = ctx.by_equations(probs)[-len(above) :]
+            law = with_values(ctx.q, stored=probs).marginal()
+            parts = law.split(ctx.loss)[:3][-len(above) :]
             (slopes,) = torch.autograd.grad(parts, probs, above, create_graph=True)
             return slopes, None, None, None, None
         flat = probs.detach().reshape(m, -1, k).contiguous().numpy()
-        rows = tuple([g.detach().expand(*batch, k).reshape(-1, k).numpy() for g in above])
-        weights = ctx.weights
+        rows = [g.detach().expand(*batch, k).reshape(-1, k).numpy() for g in above]
+        weights = ctx.q.weights
         if weights is not None:
             weights = weights.numpy()
             if weights.ndim > 1:
                 weights = weights.reshape(m, -1)
-        found = kernel.slopes(probs=flat, weights=weights, given=rows, **ctx.options)
+        name, unit = ctx.kernel_loss
+        found = kernel.slopes(name, flat, weights, rows, unit=unit)
         return torch.from_numpy(found).reshape(probs.shape), None, None, None, None

@@ -5,7 +5,6 @@
 #include "sums_and_checks.h"
 #include "layouts.h"
 #include "slopes.h"
-#include "join.h"
 
 #undef REAL
 #undef NAME

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from ..._arrays import Array, namespace, sum_first
+from ..._arrays import Array, at_most_one, namespace, sum_first
 from ..._cached import cached_property
+from ...events import Events, event_sums, share_of_whole
 from ...losses import Expectation, Loss
 from .base import Marginal
 
@@ -47,10 +48,10 @@ class Atoms(Marginal):
 
     def _from_mean(self, x: Array) -> Array:
         """Each member's distance from the mean, by way of the heaviest member."""
-        away = x - self._of_heaviest(x)
+        away = x - self.of_heaviest(x)
         return away - self.average(away)
 
-    def _of_heaviest(self, x: Array) -> Array:
+    def of_heaviest(self, x: Array) -> Array:
         """What the member with the largest weight says, (1, ..., E); the first if all are equal."""
         if self.weights is None:
             return x[:1, ...]
@@ -119,3 +120,15 @@ class Atoms(Marginal):
             step,
         )
         return others * self.average(without)
+
+
+def atoms_of_events(
+    probs: Array, weights: Array | None, events: Events | None, class_names: tuple[str, ...] | None
+) -> Atoms:
+    """The law of events under members that predict class probabilities ``probs`` (M, ..., K)."""
+    if events is None:
+        return Atoms(probs, weights)
+    inside, rest = event_sums(probs, events, class_names)
+    if events.given is not None:
+        inside, rest = share_of_whole(inside, rest)
+    return Atoms(at_most_one(inside), weights, at_most_one(rest))
