@@ -96,7 +96,8 @@ def test_nothing_to_normalize_by() -> None:
         lw.decompose(q).sum([0, 0, 0]).normalized()
     tree = lw.decompose(q, events=lw.events.tree({"a": ["lung"], "b": ["lymphoma", "melanoma"]}))
     with refused(
-        ValueError, "`normalized` needs the maximum of the sum, which is not known for these events"
+        ValueError,
+        "`normalized` needs the largest possible sum, which is not known for these events",
     ):
         tree.sum([1, 1, 1, 1, 1]).normalized()
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import methodcaller
 from typing import Any, Literal
 
-from .._engine.compute import Computed, compute
+from .._engine.compute import Computed, compute, evaluate_law
 from .._engine.kernel import thread_count
 from .._errors import InputError
 from ..distributions import Distribution, Intervals
@@ -111,7 +111,7 @@ def decompose(
     if loss.per_event:
         loss = loss.bind(class_names or _numbered_class_names(q.n_classes))
 
-    def equations(q: Distribution[Any]) -> Computed:
+    def equations(q: Distribution) -> Computed:
         parts = q.marginal(family).split(loss)
         return Computed(parts[:3], parts.error)
 
@@ -126,12 +126,7 @@ def decompose(
         basis = "intervals"
         if forecast is not None:
             raise InputError("`forecast`: intervals have no mean that it could be compared with")
-
-        def minimax(q: Distribution[Any]) -> Computed:
-            law: Any = q.marginal(family)
-            return Computed((law.regret(loss),))
-
-        (regret,) = compute(minimax, q).parts
+        regret = evaluate_law(lambda law: law.regret(loss), q, family)
     elif forecast is not None:
         basis = "forecast"
         regret, bound = regret_of_forecast(q, loss, family, forecast)
@@ -139,12 +134,7 @@ def decompose(
         if error is not None and bound is not None:
             error = Components(error.total + bound, error.aleatoric, error.epistemic + bound)
     elif correction is not None:
-
-        def jackknife(q: Distribution[Any]) -> Computed:
-            law: Any = q.marginal(family)
-            return Computed((law.jackknife(loss),))
-
-        (bias,) = compute(jackknife, q).parts
+        bias = evaluate_law(lambda law: law.jackknife(loss), q, family)
         total, epistemic = total + bias, epistemic + bias
     else:
         if computed.sums is not None:
@@ -174,7 +164,7 @@ def _numbered_class_names(k: int) -> tuple[str, ...]:
     return tuple(map(str, range(k)))
 
 
-def _check_correction(q: Distribution[Any], loss: Loss, correction: str) -> None:
+def _check_correction(q: Distribution, loss: Loss, correction: str) -> None:
     if correction != "jackknife":
         raise InputError(f"`correction` must be 'jackknife' or None; got {correction!r}")
     if not q.finite:

@@ -14,7 +14,7 @@ import numpy as np
 from array_api_compat import is_dask_array
 
 from .._arrays import Array, namespace
-from .._engine.compute import Computed, compute
+from .._engine.compute import Computed, compute, evaluate_law
 from .._errors import InputError
 from .._frames import same_rows
 from .._validation.arrays import as_floating, into
@@ -30,19 +30,14 @@ Excess = Callable[..., Array]
 
 
 def regret_of_forecast(
-    q: Distribution[Any], loss: Loss, events: Events | None, forecast: Any
+    q: Distribution, loss: Loss, events: Events | None, forecast: Any
 ) -> tuple[Array, Array | None]:
     """D(θ̄‖f) of each event, (..., E), and a bound on its numerical error where the mean has one."""
     if isinstance(forecast, str | int | np.integer):
         _check_member(q, forecast)
+        return evaluate_law(lambda law: _regret_of_member(law, loss, forecast), q, events), None
 
-        def regret_of_member(q: Distribution[Any]) -> Computed:
-            law: Any = q.marginal(events)
-            return Computed((_regret_of_member(law, loss, forecast),))
-
-        return compute(regret_of_member, q).parts[0], None
-
-    def mean(q: Distribution[Any]) -> Computed:
+    def mean(q: Distribution) -> Computed:
         law = q.marginal(events)
         if q.exact_mean:
             return Computed(law.mean)
@@ -97,7 +92,7 @@ def _regret_of_member(law: Atoms, loss: Loss, forecast: Any) -> Array:
     return law.average(each)
 
 
-def _check_member(q: Distribution[Any], forecast: Any) -> None:
+def _check_member(q: Distribution, forecast: Any) -> None:
     """A member by position, or ``"member"``, of a distribution that has members."""
     if not q.finite:
         raise InputError(
@@ -112,7 +107,7 @@ def _check_member(q: Distribution[Any], forecast: Any) -> None:
         )
 
 
-def _as_point(q: Distribution[Any], forecast: Any) -> Distribution[Any]:
+def _as_point(q: Distribution, forecast: Any) -> Distribution:
     """Probabilities (..., K) as an ensemble of one, matched by name where both have names."""
     (forecast,) = same_rows(q, forecast=forecast)
     given = read_names(forecast, "forecast", q.class_names, members=False)

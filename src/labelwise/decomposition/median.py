@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import namespace
-from .._engine.compute import Computed, compute
+from .._engine.compute import evaluate_law
 from .._errors import InputError
 from ..distributions import Distribution
 from ..distributions.base import ArrayOf, ArrayT
@@ -33,9 +33,8 @@ def median_deviation(
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
 
-    def equations(q: Distribution[Any]) -> Computed:
-        law: Any = q.marginal(events)
-        return Computed((law.average(namespace(law.t).abs(law.t - law.quantile(0.5))),))
+    def distance(law: Any) -> Any:
+        return law.average(namespace(law.t).abs(law.t - law.quantile(0.5)))
 
-    deviation: ArrayT = compute(equations, q).parts[0]
+    deviation: ArrayT = evaluate_law(distance, q, events)
     return deviation

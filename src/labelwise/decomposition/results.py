@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar, Generic, NoReturn, Self
 
@@ -238,8 +237,8 @@ class Components(Result, Generic[ArrayT]):
     total: ArrayT
     aleatoric: ArrayT
     epistemic: ArrayT
-    bound: float | Callable[[], float | None] | None = field(default=None, repr=False)
-    """`maximum`, or a function that computes it on first use."""
+    maximum: float | None = None
+    """The largest possible total, if known."""
     error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
     matters.
@@ -248,7 +247,7 @@ class Components(Result, Generic[ArrayT]):
     """Number of members of an ensemble, else ``None``. One member has no known epistemic
     uncertainty: it is shown as –.
     """
-    ids: Any = field(default=None, repr=False)
+    ids: Any = None
     """What the instances are called: the index of the frames that the predictions came in, or
     ``None``.
     """
@@ -262,18 +261,12 @@ class Components(Result, Generic[ArrayT]):
         i = batch_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
-    @cached_property
-    def maximum(self) -> float | None:
-        """The largest possible total, if known."""
-        if callable(self.bound):
-            return self.bound()
-        return self.bound
-
     def normalized(self) -> Components[ArrayT]:
         """Divide by the maximum."""
         if self.maximum is None:
             raise InputError(
-                "`normalized` needs the maximum of the sum, which is not known for these events"
+                "`normalized` needs the largest possible sum, which is not known for these events, "
+                "weights or costs. Normalize the labels first: u.normalized()"
             )
         check_bounded(self.maximum)
         if self.maximum == 0:
@@ -283,7 +276,7 @@ class Components(Result, Generic[ArrayT]):
             )
         factor = 1 / self.maximum
         scaled = self._parts_mapped(lambda x: x * factor)
-        return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
+        return Components(**scaled, maximum=1.0, n_members=self.n_members, ids=self.ids)
 
 
 def check_bounded(maximum: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
@@ -118,10 +117,10 @@ class Uncertainty(Result, Generic[ArrayT]):
                 new[name] = getattr(self, name)[i]
         return replace(self, **new, ids=ids_at(self.ids, i))
 
-    def _components_of(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
+    def _components_of(self, f: Callable[[Any], Any], maximum: float | None) -> Components[ArrayT]:
         """``f`` of the three parts, one value per instance."""
         return Components(
-            **self._parts_mapped(f), bound=bound, n_members=self.n_members, ids=self.ids
+            **self._parts_mapped(f), maximum=maximum, n_members=self.n_members, ids=self.ids
         )
 
     def sum(
@@ -135,18 +134,17 @@ class Uncertainty(Result, Generic[ArrayT]):
                 f"these events ({first_names(self.class_names, 4)}) overlap, so a plain sum counts "
                 "classes more than once. Pass `weights`, one per event"
             )
-        w: Any = None
+        w = np.ones(len(self.class_names))
         if weights is not None:
             w = self._label_weights(weights)
-        n_labels = len(self.class_names)
-        largest: Any = np.inf
+        largest: float | None = np.inf
         if self.basis != "forecast":
-            largest = partial(maximum_of_sum, self.loss, self.structure, n_labels, self.unit, w)
-        if w is None and self.sums is not None:
-            return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
+            largest = maximum_of_sum(self.loss, self.structure, w / self.unit)
+        if weights is None and self.sums is not None:
+            return replace(self.sums, maximum=largest, n_members=self.n_members, ids=self.ids)
 
         def add(x: Array) -> Array:
-            if w is not None:
+            if weights is not None:
                 x = x * like(w, x)
             return namespace(x).sum(x, axis=-1)
 
@@ -420,22 +418,18 @@ def numpy_law(q: Any, events: Events | None) -> Atoms:
     return Atoms(**arrays)
 
 
-def maximum_of_sum(
-    loss: Loss, structure: Structure, n: int, unit: Any, weights: np.ndarray | None
-) -> float | None:
-    """The largest possible sum over ``n`` labels or events, if known. A function of its own, so
-    that sums can be pickled.
-    """
-    each = np.ones(n)
-    if weights is not None:
-        each = weights
-    if np.ndim(unit) or unit != 1:
-        weights = each = each / unit
-    if structure in ("partition", "disjoint"):
-        return loss.maximum_of_sum(n, weights, exhaustive=structure == "partition")
-    if structure == "nested":
-        return loss.maximum_of_cuts(n, weights)
-    if structure == "free" or (structure == "pairs" and np.ndim(loss.maximum) == 0):
-        # a mixture of an order of the classes and its reverse gives all pairs the same mean
-        return float(np.sum(loss.maximum * each))
-    return None
+def maximum_of_sum(loss: Loss, structure: Structure, weights: np.ndarray) -> float | None:
+    """The largest possible weighted sum over labels or events, where it has a closed form."""
+    largest, n = np.asarray(loss.maximum), len(weights)
+    differ = largest.ndim > 0
+    # The events of these families can all be at the peak at once. For pairs a mixture of an order
+    # of the classes and its reverse gives all the same mean.
+    if structure == "free" or (structure in ("nested", "pairs") and not differ):
+        return float(np.sum(weights * largest))
+    if structure not in ("partition", "disjoint") or differ or np.any(weights != weights[0]):
+        return None
+    # a concave and symmetric sum: all have the same probability
+    t = 1 / n
+    if structure == "disjoint":
+        t = min(t, loss.peak)
+    return float(np.sum(weights) * loss.entropy(np.asarray(t)))

@@ -129,7 +129,7 @@ class Intervals(Distribution[ArrayT]):
                 f"{type(q).__name__} and {quantiles!r}"
             )
 
-        def bounds(q: Distribution[Any]) -> Computed:
+        def bounds(q: Distribution) -> Computed:
             law: Any = q.marginal(events)
             mirrored = Atoms(-law.t, law.weights)
             return Computed((law.quantile(low), -mirrored.quantile(1 - high)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._arrays import Array, namespace, sigmoid, values_known, widen
 from .._errors import InputError
@@ -39,7 +39,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
         return Atoms(probs, weights)
 
 
-def no_events(q: Distribution[Any]) -> InputError:
+def no_events(q: Distribution) -> InputError:
     """The error for events of labels that may occur together."""
     return InputError(
         f"`events` have no meaning for a {type(q).__name__}: its labels may occur together, so the "

@@ -9,13 +9,12 @@ Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, like, namespace
-from .._engine.compute import Computed, compute
+from .._engine.compute import Computed, compute, evaluate_law
 from .._errors import InputError
 from .._validation.arguments import as_seed
 from ..decomposition import Components
@@ -81,7 +80,7 @@ def decompose(
     q, loss = _check_joint_input(q, loss)
     seed = as_seed(rng)
 
-    def equations(q: Distribution[Any]) -> Computed:
+    def equations(q: Distribution) -> Computed:
         return joint_parts(q, loss, seed, n_samples)
 
     in_kernel: Loss | None = None
@@ -90,7 +89,7 @@ def decompose(
     elif isinstance(loss, JointSquared):
         in_kernel = SquaredLoss()
 
-    def fast(q: Distribution[Any]) -> Computed | None:
+    def fast(q: Distribution) -> Computed | None:
         """The kernel computes both joint losses along with the label-wise ones."""
         if in_kernel is None:
             return None
@@ -108,7 +107,7 @@ def decompose(
         total,
         aleatoric,
         epistemic,
-        partial(loss.maximum, q.n_classes),  # not a lambda, so that the result can be pickled
+        loss.maximum(q.n_classes),
         error,
         q.n_members if q.finite else None,
         q.ids,
@@ -126,7 +125,7 @@ def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:
 
 
 def mutual_information_by_class(
-    q: Distribution[Any], *, base: float = 2.0, second_order: bool = False
+    q: Distribution, *, base: float = 2.0, second_order: bool = False
 ) -> Array:
     r"""Each class's contribution to the mutual information, (..., K); nonnegative, with the mutual
     information as their sum.
@@ -154,7 +153,7 @@ def mutual_information_by_class(
     return shares
 
 
-def covariance(q: Distribution[Any]) -> Array:
+def covariance(q: Distribution) -> Array:
     r"""The covariance of the class probabilities, (..., K, K), with the epistemic uncertainty under
     squared loss on its diagonal.
 
@@ -169,13 +168,12 @@ def covariance(q: Distribution[Any]) -> Array:
     q = _check_law(q)
     if q.finite:
 
-        def of_members(q: Distribution[Any]) -> Computed:
-            law: Any = q.marginal()
+        def mean_of_products(law: Any) -> Array:
             d = law.deviation
             products = d[..., None] * d[..., None, :]
-            return Computed((Atoms(products, law.weights).average(products),))
+            return Atoms(products, law.weights).average(products)
 
-        return compute(of_members, q).parts[0]
+        return evaluate_law(mean_of_products, q)
     k = q.n_classes
     pairs = {}
     for i, j in np.ndindex(k, k):
@@ -187,9 +185,7 @@ def covariance(q: Distribution[Any]) -> Array:
     return (of_sums - single[..., None] - single[..., None, :]) / 2
 
 
-def reverse_mutual_information(
-    q: Distribution[Any], loss: LossName | Loss | JointLoss = "log"
-) -> Array:
+def reverse_mutual_information(q: Distribution, loss: LossName | Loss | JointLoss = "log") -> Array:
     r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape
     (...,); D is KL under log loss.
 
@@ -221,7 +217,7 @@ def reverse_mutual_information(
     return average_over_members(law, each)
 
 
-def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
+def expected_pairwise_kl(q: Distribution, loss: LossName | Loss | JointLoss = "log") -> Array:
     r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an
     independent copy of Θ.
 
@@ -235,9 +231,7 @@ def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss
     return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
-def _check_joint_input(
-    q: Any, loss: LossName | Loss | JointLoss
-) -> tuple[Distribution[Any], JointLoss]:
+def _check_joint_input(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution, JointLoss]:
     q = _check_law(q)
     if not q.exclusive:
         raise InputError(

@@ -16,7 +16,7 @@ from ._sampling import gain_of_maximum, joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared
 
 
-def joint_parts(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed:
+def joint_parts(q: Distribution, loss: JointLoss, seed: int, samples: int) -> Computed:
     """Total, aleatoric and epistemic uncertainty: in closed form as far as there is one, else from
     draws.
     """
@@ -55,7 +55,7 @@ def average_over_members(law: Atoms, x: Array) -> Array:
     return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
-def class_shares(q: Distribution[Any], log: JointLog) -> Array | None:
+def class_shares(q: Distribution, log: JointLog) -> Array | None:
     """Each class's contribution to the mutual information, or ``None`` without a closed form."""
     if q.finite:
         return _class_shares_of_members(q.marginal(), log)
@@ -72,7 +72,7 @@ def _class_shares_of_members(law: Any, log: JointLog) -> Array:
     return law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
-def reverse_in_closed_form(q: Distribution[Any], loss: JointLoss) -> Array | None:
+def reverse_in_closed_form(q: Distribution, loss: JointLoss) -> Array | None:
     """E D(θ̄‖Θ)."""
     if not isinstance(q, Dirichlet):
         return None
@@ -88,7 +88,7 @@ def reverse_in_closed_form(q: Distribution[Any], loss: JointLoss) -> Array | Non
     return not_negative(of_classes - (1 / s - digamma_minus_log(s))) * loss.unit
 
 
-def _joint_parts_of_dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:
+def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
     """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
     a, b = beta_parameters(q.alpha, None, None)

@@ -4,8 +4,6 @@ expected maximum.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
@@ -18,9 +16,7 @@ BLOCK = 1 << 18  # numbers held at once
 STANDARD_ERRORS = 2  # half-width of a 95 % interval
 
 
-def joint_parts_from_draws(
-    q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int
-) -> Computed:
+def joint_parts_from_draws(q: Distribution, loss: JointLoss, seed: int, n_samples: int) -> Computed:
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
     Epistemic uncertainty is the average divergence of the draws from one forecast, the mean of

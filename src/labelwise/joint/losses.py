@@ -55,8 +55,8 @@ class JointLoss:
         """
         return 0 * m[..., 0]
 
-    def maximum(self, n: int) -> float:
-        """The largest entropy of ``n`` classes."""
+    def maximum(self, n: int) -> float | None:
+        """The largest entropy of ``n`` classes, if known."""
         raise NotImplementedError
 
 
@@ -224,19 +224,8 @@ class CostMatrix(JointLoss):
         regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))
         return xp.min(regret, axis=-1)
 
-    def maximum(self, n: int) -> float:
-        from scipy.optimize import linprog
-
-        k, actions = self.table.shape
-        worst = linprog(
-            np.r_[np.zeros(k), -1],
-            np.c_[-self.table.T, np.ones(actions)],
-            np.zeros(actions),
-            np.r_[np.ones(k), 0][None],
-            [1],
-            bounds=(0, None),
-        )
-        return float(-worst.fun)
+    def maximum(self, n: int) -> float | None:
+        return 1 - 1 / n if self.is_zero_one else None
 
 
 def as_joint_loss(loss: LossName | Loss | JointLoss, n: int) -> JointLoss:

@@ -10,7 +10,6 @@ import numpy as np
 
 from .._arrays import Array, namespace, without_gradient
 from .._errors import InputError
-from .maxima import maximum_of_nested, maximum_on_simplex, place_of_maximum
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
 """Takes f(t, c, d) to its expectation; d is the deviation t − E t, kept accurate when it is
@@ -71,12 +70,24 @@ class Loss:
     @property
     def maximum(self) -> Any:
         """The largest value of the entropy (per event where costs differ)."""
-        raise NotImplementedError
+        return float(self.entropy(np.asarray(self.peak)))
 
     @property
     def peak(self) -> Any:
-        """Where the entropy is largest (per event where costs differ)."""
-        return place_of_maximum(self)
+        """Where the entropy is largest (per event where costs differ): its slope φ(t, 1) − φ(t, 0)
+        passes 0. Exactly ½ where no other value is larger.
+        """
+        low, high = np.zeros(1), np.ones(1)
+        for _ in range(53):
+            middle = (low + high) / 2
+            if self.phi(middle, 1) > self.phi(middle, 0):
+                low = middle
+            else:
+                high = middle
+        half = np.full(1, 0.5)
+        if self.entropy(half) >= self.entropy(low):
+            return 0.5
+        return float(low[0])
 
     def minimax_regret(self, t: Array, c: Array, u: Array, uc: Array) -> Array:
         r"""The regret that a forecast can guarantee on [t, u]: :math:`\min_f \max_s D(s \Vert f)`,
@@ -132,28 +143,6 @@ class Loss:
         it).
         """
         return self.kink is None
-
-    def maximum_of_sum(self, n: int, weights: Array = None, *, exhaustive: bool = True) -> float:
-        r"""The maximum of :math:`\sum_k w_k G_k(\theta_k)` over the probability simplex of ``n``
-        labels.
-
-        Without ``exhaustive`` it may be that none of them happens: :math:`\sum_k \theta_k \le 1`.
-        """
-        if weights is None:
-            if np.ndim(self.maximum) == 0 and exhaustive:  # concave and symmetric
-                return float(n * self.entropy(np.asarray(1 / n), np.asarray(1 - 1 / n)))
-            weights = np.ones(n)
-        return maximum_on_simplex(self, np.asarray(weights, float), exhaustive)
-
-    def maximum_of_cuts(self, n: int, weights: Array = None) -> float:
-        r"""The maximum of :math:`\sum_j w_j G_j(t_j)` over the nested events of an ordered scale,
-        :math:`t_1 \ge \dots \ge t_n`.
-        """
-        if weights is None:
-            weights = np.ones(n)
-        if np.ndim(self.maximum) == 0:
-            return float(np.sum(weights) * self.maximum)
-        return maximum_of_nested(self, np.asarray(weights, float))
 
 
 def complete(t: Array, c: Array = None) -> tuple[Array, Array]:

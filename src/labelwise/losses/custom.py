@@ -15,7 +15,6 @@ from .._arrays import Array, like, namespace, smallest
 from .._errors import InputError
 from .._tables import Check
 from .base import Loss, complete, complete_two, not_negative, pick
-from .maxima import maximum_entropy
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,31 +109,25 @@ class CustomLoss(Loss):
         return namespace(t).where(d == 0, 0 * extra, extra)
 
     @cached_property
-    def maximum(self) -> float:
-        return maximum_entropy(self)
-
-    @cached_property
     def kink(self) -> Array | None:
-        """Where the entropy has a kink, φ jumps: the largest jump between 0.001 and 0.999, found by
-        bisection; or ``None``.
+        """Where the slope of the entropy, φ(t, 1) − φ(t, 0), jumps: the largest jump between 0.001
+        and 0.999, found by bisection; or ``None``.
         """
-        low = np.linspace(0.001, 0.999, 999)[:-1]
-        high = low + 0.998 / 998
 
-        def values(t: np.ndarray) -> np.ndarray:
-            return np.stack([np.asarray(self.function(t, y), float) + 0 * t for y in (1, 0)])
+        def slope(t: np.ndarray) -> np.ndarray:
+            return np.asarray(self.function(t, 1) - self.function(t, 0), float) + 0 * t
 
-        f_low, f_high = values(low), values(high)
+        ends = np.linspace(0.001, 0.999, 999)
+        low, high = ends[:-1], ends[1:]
         # until the ends are neighbors: what is smooth no longer changes between them
         for _ in range(50):
             middle = (low + high) / 2
-            f = values(middle)
-            left = np.max(np.abs(f - f_low), axis=0) >= np.max(np.abs(f_high - f), axis=0)
-            low, f_low = np.where(left, low, middle), np.where(left, f_low, f)
-            high, f_high = np.where(left, middle, high), np.where(left, f, f_high)
-        jump = np.max(np.abs(f_high - f_low), axis=0)
+            below, above = slope(low) - slope(middle), slope(middle) - slope(high)
+            left = np.abs(below) >= np.abs(above)
+            low, high = np.where(left, low, middle), np.where(left, middle, high)
+        jump = np.abs(slope(high) - slope(low))
         at = int(jump.argmax())
-        if jump[at] <= 1e-6 * np.max(np.abs(f_high)):
+        if jump[at] <= 1e-6 * np.max(np.abs(slope(high))):
             return None
         return np.asarray(high[at])
 
