@@ -6,7 +6,8 @@ All other modules are written once, against the array-API namespace ``xp`` of th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +31,8 @@ namespace: Callable[..., Any] = array_namespace
 # stored predictions have often passed through the next smaller type: float32 softmax kept as
 # float64, float16 files read as float32.
 SUM_TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-2}
+
+MAX_UNROLLED = 64  # numbers added one after another in JAX; more would take long to compile
 
 
 def dtype_name(x: Array) -> str:
@@ -147,6 +150,8 @@ def sum_first(x: Array) -> Array:
     """
     if is_numpy_array(x) and 0 < x.shape[0] == x.size and x.ndim > 1:
         return np.add.accumulate(x, axis=0)[-1]
+    if is_jax_array(x) and x.shape[0] <= MAX_UNROLLED and not values_known(x):
+        return reduce(add, x)  # XLA makes one loop of these, and slow ones of sums over an axis
     return namespace(x).sum(x, axis=0)
 
 
