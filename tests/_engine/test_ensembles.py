@@ -33,11 +33,11 @@ def test_the_kernel_gives_the_numbers_of_the_equations() -> None:
 
 
 @pytest.mark.parametrize(
-    "loss", [lw.BetaLoss(1, 50), lw.CustomLoss(lambda f, y: (f - y) ** 2), Subclass()], ids=repr
+    "loss", [lw.BetaLoss(1, 5), lw.CustomLoss(lambda f, y: (f - y) ** 2), Subclass()], ids=repr
 )
 def test_other_losses_are_left_to_the_equations(loss: lw.Loss) -> None:
     assert split_ensemble(lw.Ensemble(PROBS), loss, None, None) is None
-    assert split_atoms(loss, PROBS, None) is None
+    assert split_atoms(loss, PROBS) is None
 
 
 def test_events_of_labels_that_may_occur_together_are_left_to_their_refusal() -> None:

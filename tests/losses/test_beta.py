@@ -177,14 +177,11 @@ def test_ends() -> None:
         (2, 0.5),
         (2, 9),
         (12, 12),
-        (20, 20),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_ensembles_are_accurate_by_the_kernel(a: float, b: float, dtype: Any) -> None:
-    """TU, AU and EU of the kernel's polynomials (of larger parameters, of the quadrature) against
-    mpmath, beside TU.
-    """
+def test_ensembles_are_accurate(a: float, b: float, dtype: Any) -> None:
+    """TU, AU and EU from the series against mpmath, beside TU."""
     rng = np.random.default_rng(0)
     p = np.concatenate(
         [
@@ -277,7 +274,7 @@ def test_beta_parameters(value: float) -> None:
 
 
 def test_beta_parameters_of_other_kinds() -> None:
-    with refused(ValueError, "`b` must be at most 100", "got 101"):
-        lw.BetaLoss(1, 101)
+    with refused(ValueError, "`b` must be at most 12", "got 13"):
+        lw.BetaLoss(1, 13)
     with refused(TypeError, "`a` must be a number greater than -1; got '1'"):
         lw.BetaLoss("1", 1)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
 from typing import ClassVar
@@ -13,14 +13,10 @@ from array_api_compat import is_numpy_array
 
 from .._arrays import Array, dtype_name, like, namespace, smallest, without_gradient
 from .._errors import InputError
-from ._special import log_complement, ratio
+from ._special import ratio
 from .base import Loss, complete, complete_two, not_negative, pick
-from .maxima import maximum_entropy
 
-MAX_INTERPOLATED = 12
-"""Parameters up to which Chebyshev series replace the integrals: beyond, the accuracy of a series
-beside the entropy is lost.
-"""
+MAX_PARAMETER = 12  # beyond, the accuracy of a series beside the entropy is lost
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,7 @@ class BetaLoss(Loss):
 
     (0, 0) is the log loss in nats, (1, 1) half the squared loss, (−½, −½) boosting loss; a ≠ b
     weighs the two kinds of error unequally. Entropy and divergence are accurate to 1e-10 of the
-    entropy in double precision; with a and b near 100 they are so small that they underflow in
-    float32.
+    entropy in double precision.
 
     >>> round(float(BetaLoss(1, 1).entropy(0.3)), 12)  # 0.3 · 0.7 / 2
     0.105
@@ -53,10 +48,10 @@ class BetaLoss(Loss):
                     f"`{key}` must be finite and greater than -1, or the loss has no finite "
                     f"entropy; got {value!r}"
                 )
-            if value > 100:
+            if value > MAX_PARAMETER:
                 raise InputError(
-                    f"`{key}` must be at most 100 (the integrals lose their accuracy beyond); got "
-                    f"{value!r}"
+                    f"`{key}` must be at most {MAX_PARAMETER} (the integrals lose their accuracy "
+                    f"beyond); got {value!r}"
                 )
 
     @cached_property
@@ -85,8 +80,9 @@ class BetaLoss(Loss):
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
             t, c = complete(t)
-        if not is_numpy_array(t) or max(self.a, self.b) > MAX_INTERPOLATED:
-            return self._mean_loss(t, c)
+        if not is_numpy_array(t):
+            one, zero = self._partial(t, c)
+            return t * one + c * zero
         value = np.zeros(t.shape, t.dtype)
         flat = value.reshape(-1)  # indices are taken from it much faster than masks
         # at the ends it is 0
@@ -100,10 +96,6 @@ class BetaLoss(Loss):
     def _halves(self) -> tuple[_HalfEntropy, _HalfEntropy]:
         one, zero = self._rules
         return _HalfEntropy.prepare(one, zero), _HalfEntropy.prepare(zero, one)
-
-    def _mean_loss(self, t: Array, c: Array) -> Array:
-        one, zero = self._partial(t, c)
-        return t * one + c * zero
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
@@ -149,15 +141,10 @@ class BetaLoss(Loss):
         # the integrals of s^(a−1) next to 0 and of (1−s)^(b−1) next to 1
         return self.a <= 0, self.b <= 0
 
-    @cached_property
-    def maximum(self) -> float:
-        return maximum_entropy(self)
-
 
 @dataclass(frozen=True)
 class _UpperIntegral:
-    """∫_t^1 s^(a−1) (1−s)^b ds, by Gauss–Jacobi rules that hold the power of s (or of 1−s) as their
-    weight.
+    """∫_t^1 s^(a−1) (1−s)^b ds: a power times a series, on either side of ½.
 
     Below ½ it is a constant less ∫_0^t. Where a is small or negative that integral is large or
     infinite; then s^(a−1) is taken out of it and integrated by itself.
@@ -165,61 +152,31 @@ class _UpperIntegral:
 
     a: float
     b: float
-    constant: float
-    low: tuple[
-        np.ndarray, np.ndarray
-    ]  # nodes and weights for v^(a−1) on [0, 1], or v^a where s^(a−1) is taken out
-    high: tuple[np.ndarray, np.ndarray]  # the same for v^b
-    below_series: tuple[float, ...] = ()  # of `_below_power`, if a and b are small enough
-    above_series: tuple[float, ...] = ()  # of `_above_power`
+    below: tuple[float, ...]
+    """Of ∫_0^t s^(a−1) [(1−s)^b − 1] ds / t^(a+1), or without the −1 and by t^a where a ≥ ½."""
+    above: tuple[float, ...]
+    """Of ∫_0^c r^b (1−r)^(a−1) dr / c^(b+1)."""
 
     @classmethod
     def prepare(cls, a: float, b: float) -> _UpperIntegral:
-        from scipy.special import roots_jacobi
-
-        def rule(power: float) -> tuple[np.ndarray, np.ndarray]:
-            x, w = roots_jacobi(14 + int(max(a, b, 0) / 3), 0, power)
-            return (x + 1) / 2, w / 2 ** (power + 1)
-
-        self = cls(a, b, 0.0, rule(a if a < 0.5 else a - 1), rule(b))
-        half = np.asarray(0.5)
-        constant = float(self._above(half) + self._below(half))
-        if max(a, b) > MAX_INTERPOLATED:
-            return replace(self, constant=constant)
         n = 19 + int(max(a, b, 0))
-        below, above = _interpolate(self._below_power, n), _interpolate(self._above_power, n)
-        return replace(self, constant=constant, below_series=below, above_series=above)
+        if a < 0.5:
+            below = _interpolate_mean(lambda s: np.expm1(b * np.log1p(-s)) / s, a, n)
+        else:
+            below = _interpolate_mean(lambda s: np.exp(b * np.log1p(-s)), a - 1, n)
+        return cls(a, b, below, _interpolate_mean(lambda r: (1 - r) ** (a - 1), b, n))
+
+    @cached_property
+    def constant(self) -> float:
+        half = np.asarray(0.5)
+        return float(self._above(half) + self._below(half))
 
     def _below(self, t: Array) -> Array:
-        """∫_0^t s^(a−1) [(1−s)^b − 1] ds for t ≤ ½; without the −1 where a ≥ ½."""
-        return self._below_power(t) * t ** (self.a + 1 if self.a < 0.5 else self.a)
-
-    def _below_power(self, t: Array) -> Array:
-        """What is left of `_below` without the power of t: analytic on [0, ½]."""
-        if self.below_series:
-            return _chebyshev_sum(self.below_series, 4 * t - 1)
-        xp = namespace(t)
-        tiny = like(smallest(t)[0], t)
-        total = xp.zeros_like(t)
-        for v, w in zip(*self.low, strict=True):
-            s = xp.maximum(t * float(v), tiny)
-            power = self.b * log_complement(s)
-            value = ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power)
-            total = total + float(w) * value
-        return total
+        power = self.a + 1 if self.a < 0.5 else self.a
+        return _chebyshev_sum(self.below, 4 * t - 1) * t**power
 
     def _above(self, c: Array) -> Array:
-        """∫_0^c r^b (1−r)^(a−1) dr for c ≤ ½."""
-        return self._above_power(c) * c ** (self.b + 1)
-
-    def _above_power(self, c: Array) -> Array:
-        """What is left of `_above` without the power of c: analytic on [0, ½]."""
-        if self.above_series:
-            return _chebyshev_sum(self.above_series, 4 * c - 1)
-        total = 0 * c
-        for v, w in zip(*self.high, strict=True):
-            total = total + float(w) * (1 - c * float(v)) ** (self.a - 1)
-        return total
+        return _chebyshev_sum(self.above, 4 * c - 1) * c ** (self.b + 1)
 
     def _taken_out(self, t: Array) -> Array:
         """∫_t^½ s^(a−1) ds."""
@@ -265,12 +222,12 @@ class _HalfEntropy:
         """
 
         def both(t: Array) -> Array:
-            below = upper._below_power(t)
+            below = _chebyshev_sum(upper.below, 4 * t - 1)
             if upper.a < 0.5:
                 below = t * below
-            return (1 - t) * lower._above_power(t) - below
+            return (1 - t) * _chebyshev_sum(lower.above, 4 * t - 1) - below
 
-        return cls(upper, _interpolate(both, len(upper.below_series) + 1))
+        return cls(upper, _interpolate(both, len(upper.below) + 1))
 
     def __call__(self, t: Array) -> Array:
         value = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
@@ -279,6 +236,18 @@ class _HalfEntropy:
             value += self.upper._taken_out(t)
         value *= t
         return value
+
+
+def _interpolate_mean(
+    f: Callable[[np.ndarray], np.ndarray], power: float, n: int
+) -> tuple[float, ...]:
+    """`_interpolate` of u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the power as
+    its weight.
+    """
+    from scipy.special import roots_jacobi
+
+    x, w = roots_jacobi(n, 0, power)
+    return _interpolate(lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1), n)
 
 
 def _interpolate(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
