@@ -14,7 +14,6 @@ import click
 
 from .. import __version__
 from .._errors import suggest
-from .._interrupts import INTERRUPTED, raised_as_usual
 from .._tables import counted
 from ._errors import in_options
 from ._output import (
@@ -40,7 +39,8 @@ __all__ = [
     "will_write",
 ]
 
-USER_ERROR, BUG = 2, 70  # exit codes; 70 is EX_SOFTWARE of sysexits.h
+# exit codes; 70 is EX_SOFTWARE of sysexits.h, 130 is 128 and the number of the signal
+USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
 
 COMMANDS = (
     "acquire",
@@ -125,8 +125,7 @@ class Commands(click.Group):
         if debug:
             sys.excepthook = _traceback
         try:
-            with raised_as_usual():
-                code = run()
+            code = run()
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)
