@@ -139,7 +139,7 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     columns = _names_of_axis(labels[-1], name)
     if columns is None:
         return x
-    return np.take(values, _order_of_column_names(columns, names, name), axis=-1)
+    return np.take(values, order_of_names(columns, names, f"`{name}`"), axis=-1)
 
 
 def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
@@ -153,21 +153,28 @@ def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     if not isinstance(x, Mapping):
         return x
     values = list(x.values())
-    order = _order_of_column_names(list(map(str, x)), names, name)
+    order = order_of_names(list(map(str, x)), names, f"`{name}`")
     return [values[i] for i in order]
 
 
-def _order_of_column_names(given: Sequence[str], names: Sequence[str], name: str) -> list[int]:
-    """Where each of ``names`` is among those that are given, if these are the same."""
+def order_of_names(
+    given: Sequence[str], names: Sequence[str], what: str, fix: str | None = None
+) -> list[int]:
+    """Where each of ``names`` is among those that are given, if these are the same; ``what`` has
+    those that are given.
+    """
     for word in given:
         if word not in names:
+            meant = did_you_mean(word, names)
             raise InputError(
-                f"`{name}` names {word!r}, which is not among "
-                f"{listed(names)}{did_you_mean(word, names)}"
+                f"{what} names {word!r}, which is not among {listed(names)}{meant}",
+                fix=None if meant else fix,
             )
     missing = [word for word in names if word not in given]
     if missing:
-        raise InputError(f"`{name}` must have a value for each name; missing: {listed(missing)}")
+        raise InputError(
+            f"{what} must have a value for each name; missing: {listed(missing)}", fix=fix
+        )
     return list(map(given.index, names))
 
 

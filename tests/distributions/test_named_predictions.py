@@ -138,8 +138,7 @@ def test_class_names_reorder_the_columns() -> None:
     with pytest.raises(InputError) as error:
         lw.Ensemble(moved(), class_names=["Katze", "Hund", "Fuchs"])
     assert str(error.value) == (
-        "`class_names` must be the names that `probs` has, in any order; got 'Katze', 'Hund', "
-        "'Fuchs' for 'cat', 'dog', 'fox'. "
+        "`probs` names 'cat', which is not among 'Katze', 'Hund', 'Fuchs'. "
         "To rename the classes, rename the columns first: df.columns = [...]"
     )
 
@@ -169,14 +168,13 @@ def test_other_classes_are_refused() -> None:
     with pytest.raises(InputError) as error:
         lw.Ensemble([first, second.rename(columns={"cat": "CAT"})])
     assert str(error.value) == (
-        "the members of `probs` must have the same classes; member 1 has 'CAT', member 0 has not: "
-        "'cat', 'dog', 'fox'. Did you mean 'cat'?"
+        "member 1 of `probs` names 'CAT', which is not among 'cat', 'dog', 'fox'. Did you mean "
+        "'cat'?"
     )
     with pytest.raises(InputError) as error:
         lw.Ensemble({"a": first, "b": second.set_axis(range(3), axis=1)})
     assert str(error.value) == (
-        "the members of `probs` must have the same classes; member 'b' has '0', member 'a' has "
-        "not: 'cat', 'dog', 'fox'. "
+        "member 'b' of `probs` names '0', which is not among 'cat', 'dog', 'fox'. "
         "Rename them alike, or match them by position without names: df.to_numpy()"
     )
     with refused(InputError, "the columns of `probs` must have different names; got 'cat' twice"):

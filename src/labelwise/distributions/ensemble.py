@@ -29,7 +29,7 @@ from .._validation.arguments import as_rng, check_count
 from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import check_logits, check_probabilities
-from ..events import Events, Family, as_events, event_sums, share_of_whole
+from ..events import Events, Family, as_events
 from ..losses import Loss
 from ..sources import Factors, as_factors, as_member_names
 from .base import (
@@ -41,6 +41,7 @@ from .base import (
     weights_at,
 )
 from .marginals import Atoms
+from .marginals.atoms import atoms_of_events
 from .named_predictions import read_names
 
 
@@ -263,15 +264,10 @@ class Ensemble(Members[ArrayT]):
         return softmax_of(logits)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
-        if events is None:
-            return Atoms(probs, weights)
-        inside, rest = event_sums(probs, events, self.class_names)
-        if events.given is not None:
-            inside, rest = share_of_whole(inside, rest)
-        return Atoms(at_most_one(inside), weights, at_most_one(rest))
+        return atoms_of_events(probs, weights, events, self.class_names)
 
 
-def as_distribution(q: Any) -> Distribution[Any]:
+def as_distribution(q: Any) -> Distribution:
     """A distribution as it is; an array of probabilities (M, ..., K) as an `Ensemble`."""
     if isinstance(q, Distribution):
         return q

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_words import may_be_no_class
-from .._errors import InputError, did_you_mean, listed
+from .._errors import InputError, listed
 from .._frames import (
     Labeled,
     distinct_names,
     has_names,
     is_positions,
     library_of_frame,
+    order_of_names,
     read_frame,
     row_order,
     values_by_class,
@@ -104,19 +105,15 @@ def read_names(
     rows = [axis for axis in range(n_axes) if axis not in taken]
     ids = frame.labels[rows[0]] if len(rows) == 1 else None
     values = frame.values
-    names = _class_labels(frame.labels[columns], name)
+    names = frame.labels[columns]
+    if names is not None:
+        names = distinct_names(names, f"the classes of `{name}`")
     if names is None or is_positions(names):
         names = class_names
     elif class_names is not None:
         wanted = check_names(class_names, len(class_names)) or ()
-        if sorted(wanted) != sorted(names):
-            raise InputError(
-                f"`class_names` must be the names that `{name}` has, in any order; got "
-                f"{listed(wanted)} for {listed(names)}",
-                fix="columns",
-            )
-        values = np.take(values, [names.index(word) for word in wanted], axis=columns)
-        names = wanted
+        order = order_of_names(names, wanted, f"`{name}`", fix="columns")
+        values, names = np.take(values, order, axis=columns), wanted
     else:
         _refuse_id_columns(np.moveaxis(values, columns, -1), names, name)
     return Input(values, member_axis, class_axis, names, ids, member_names)
@@ -144,10 +141,6 @@ def _class_axis(dims: tuple[str, ...] | None, class_axis: int) -> int:
     return class_axis if named is None or class_axis != -1 else named
 
 
-def _class_labels(labels: Any, name: str) -> tuple[str, ...] | None:
-    return None if labels is None else distinct_names(labels, f"the classes of `{name}`")
-
-
 def _stack_member_frames(
     parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
 ) -> Labeled:
@@ -170,12 +163,15 @@ def _stack_member_frames(
             part = part.transpose(*first.dims)  # which says so if dimensions differ
         x, labels, _ = read_frame(part, name)
         for axis, (wanted, given) in enumerate(zip(first.labels, labels, strict=False)):
-            if axis == columns:
-                order = _order_of_member_classes(wanted, given, name, titles[0], title)
-            else:
-                owners = f"{titles[0]} of `{name}`", f"{title} of `{name}`"
-                order = row_order(wanted, given, *owners)
-            x = x if order is None else np.take(x, order, axis=axis)
+            order: Any = None
+            if axis != columns:
+                order = row_order(wanted, given, f"{titles[0]} of `{name}`", f"{title} of `{name}`")
+            elif wanted is not None and given is not None:
+                names_given = distinct_names(given, f"the classes of `{name}`")
+                names_wanted = tuple(map(str, wanted))
+                order = order_of_names(names_given, names_wanted, f"{title} of `{name}`", "rename")
+            if order is not None:
+                x = np.take(x, order, axis=axis)
         if x.shape != first.values.shape:
             raise InputError(
                 f"the members of `{name}` must have the same shape; {titles[0]} has "
@@ -185,28 +181,6 @@ def _stack_member_frames(
     dims = None if first.dims is None else ("member", *first.dims)
     # sums are added up in the order of memory, which pandas has by column
     return Labeled(np.ascontiguousarray(np.stack(members)), (None, *first.labels), dims)
-
-
-def _order_of_member_classes(
-    wanted_labels: Any, given_labels: Any, name: str, first: str, other: str
-) -> list[int] | None:
-    """Where in ``given`` the classes ``wanted`` are; ``None``: there already."""
-    wanted, given = _class_labels(wanted_labels, name), _class_labels(given_labels, name)
-    if wanted is None or given is None or wanted == given:
-        return None
-    for names, others, one, another in (
-        (given, wanted, other, first),
-        (wanted, given, first, other),
-    ):
-        alone = [word for word in names if word not in others]
-        if alone:
-            meant = did_you_mean(alone[0], others)
-            raise InputError(
-                f"the members of `{name}` must have the same classes; {one} has "
-                f"{alone[0]!r}, {another} has not: {listed(others)}{meant}",
-                fix=None if meant else "rename",
-            )
-    return [given.index(word) for word in wanted]
 
 
 def _refuse_id_columns(values: np.ndarray, names: Sequence[str], name: str) -> None:

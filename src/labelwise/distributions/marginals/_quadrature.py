@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
+from math import prod
 
 import numpy as np
+from array_api_compat import device
 
 from ..._arrays import Array, like, namespace, sigmoid
 
@@ -69,20 +71,34 @@ def sigmoid_step(x: Array, step: Array) -> Array:
 
 
 def in_instance_blocks(
-    f: Callable[..., tuple[Array, ...]],
-    arrays: tuple[Array, ...],
-    per_value: int,
-    limit: int = 1 << 18,
+    f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], n_axes: int, size: int
 ) -> tuple[Array, ...]:
-    """Apply ``f`` to blocks of instances so that about ``limit`` numbers are held at once;
-    ``arrays`` are (..., E).
+    """``f`` of ``size`` instances at a time, whose axes are the first ``n_axes`` of each array.
+
+    The last block is filled up with ones: the bits of a matrix product may depend on its shape.
     """
     xp = namespace(*arrays)
-    shape = arrays[0].shape
-    flat = [xp.reshape(x, (-1, shape[-1])) for x in arrays]
-    size = max(1, limit // (per_value * shape[-1]))
+    batch = tuple(arrays[0].shape[:n_axes])
+    n = prod(batch)
+    fill = -n % size if n else size  # one block at least, which shows the shapes
+    filled = []
+    for x in arrays:
+        inner = tuple(x.shape[n_axes:])
+        ones = xp.ones((fill, *inner), dtype=x.dtype, device=device(x))
+        filled.append(xp.concat([xp.reshape(x, (n, *inner)), ones], axis=0))
     parts = []
-    for i in range(0, max(flat[0].shape[0], 1), size):
-        parts.append(f(*[x[i : i + size, ...] for x in flat]))
-    columns = zip(*parts, strict=True)
-    return tuple([xp.reshape(xp.concat(list(column), axis=0), shape) for column in columns])
+    for i in range(0, n + fill, size):
+        parts.append(f(*[x[i : i + size, ...] for x in filled]))
+    columns = [xp.concat(list(column), axis=0)[:n, ...] for column in zip(*parts, strict=True)]
+    return tuple([xp.reshape(x, (*batch, *x.shape[1:])) for x in columns])
+
+
+def with_nodes_in_blocks(
+    f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], pieces: int
+) -> tuple[Array, ...]:
+    """``f``, which integrates over ``pieces`` of `NODES` nodes for each number of the ``arrays``
+    (..., E), in blocks of instances.
+    """
+    *batch, n_events = arrays[0].shape
+    size = (1 << 18) // (pieces * NODES * n_events)  # numbers held at once
+    return in_instance_blocks(f, arrays, len(batch), max(1, min(size, prod(batch))))

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from ..._arrays import Array, namespace, sigmoid, sum_first
 from ...losses import Expectation, Loss
 from ._quadrature import (
-    NODES,
-    in_instance_blocks,
     kink_log_odds,
     logit_nodes,
     sigmoid_step,
+    with_nodes_in_blocks,
 )
 from .atoms import Atoms
 from .base import Marginal, Split
@@ -45,7 +44,7 @@ class Beta(Marginal):
             def of_block(a: Array, b: Array) -> tuple[Array, ...]:
                 return Marginal.split(Beta(a, b), loss)[:3]
 
-            parts = in_instance_blocks(of_block, (law.a, law.b), 3 * NODES)
+            parts = with_nodes_in_blocks(of_block, (law.a, law.b), 3)
         total, aleatoric, epistemic = [xp.where(sure, 0 * x, x) for x in parts]
         return Split(total, aleatoric, epistemic)
 

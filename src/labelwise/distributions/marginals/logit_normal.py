@@ -6,24 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
-from array_api_compat import device
 
-from ..._arrays import Array, index_like, like, namespace, sigmoid, smallest, softmax, sum_first
+from ..._arrays import Array, like, namespace, sigmoid, smallest, softmax, sum_first
 from ..._engine.ensembles import kernel_name, split_atoms
 from ..._engine.host import back_to_library, on_host
-from ...events import Events, event_sums
+from ...events import Events
 from ...losses import Expectation, Loss
 from ._quadrature import (
-    NODES,
     in_instance_blocks,
     kink_log_odds,
     logit_nodes,
     sigmoid_step,
+    with_nodes_in_blocks,
 )
-from .atoms import Atoms
+from .atoms import Atoms, atoms_of_events
 from .base import Marginal, Split
 
 REPLICATES = 16
@@ -86,8 +85,8 @@ class LogitNormal(Marginal):
 
     def _in_blocks(self, f: Callable[[LogitNormal], tuple[Array, ...]]) -> tuple[Array, ...]:
         """``f`` of this law, a block of instances at a time: each has hundreds of nodes."""
-        return in_instance_blocks(
-            lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4 * NODES
+        return with_nodes_in_blocks(
+            lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4
         )
 
 
@@ -106,10 +105,8 @@ class Sampled(Marginal):
     seed: int
     points: int
 
-    def _probabilities(self, loc: Array, factor: Array) -> tuple[Array, Array | None]:
-        """Probabilities of the events at all points, (points, REPLICATES, n, E), and of their
-        complements where these are summed.
-        """
+    def _law_of_points(self, loc: Array, factor: Array) -> Atoms:
+        """The law of the events at all points, (points, REPLICATES, n, E)."""
         xp, k = namespace(loc), loc.shape[-1]
         normals = like(_sobol_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
         if factor.ndim == loc.ndim:
@@ -119,47 +116,17 @@ class Sampled(Marginal):
         z = xp.permute_dims(
             xp.reshape(z + loc.T[:, None, :], (k, self.points, REPLICATES, -1)), (1, 2, 3, 0)
         )
-        if self.events is None:
-            return softmax(z), None
-        if self.events.given is None:
-            inside, rest = event_sums(softmax(z), self.events, self.class_names)
-            return inside, rest
-        # a softmax over the classes of the condition alone: however unlikely they are, their odds
-        # keep all digits
-        sides = []
-        for event, others in self.events.resolve(k, self.class_names):
-            given = softmax(xp.take(z, index_like([*event, *others], z), axis=-1))
-            sides.append(
-                [
-                    xp.sum(given[..., : len(event)], axis=-1),
-                    xp.sum(given[..., len(event) :], axis=-1),
-                ]
-            )
-        return xp.stack([t for t, _ in sides], axis=-1), xp.stack([c for _, c in sides], axis=-1)
+        return atoms_of_events(softmax(z), None, self.events, self.class_names)
 
-    def _over_instance_blocks(
-        self, f: Callable[[Array, Array | None], tuple[Array, ...]]
-    ) -> tuple[Array, ...]:
-        """Apply ``f`` to the probabilities of blocks of instances.
-
-        A block has as many instances for any batch, the last being filled up: the bits of a matrix
-        product may depend on its shape.
-        """
-        xp = namespace(self.loc)
-        k, batch = self.loc.shape[-1], tuple(self.loc.shape[:-1])
-        loc = xp.reshape(self.loc, (-1, k))
-        factor = xp.reshape(self.factor, (-1, *self.factor.shape[len(batch) :]))
-        n, size = loc.shape[0], max(1, min(16, (1 << 22) // (REPLICATES * self.points * k)))
-        lack = -n % size if n else size
-        filled = []
-        for x in (loc, factor):
-            zeros = xp.zeros((lack, *x.shape[1:]), dtype=x.dtype, device=device(x))
-            filled.append(xp.concat([x, zeros], axis=0))
-        parts = []
-        for i in range(0, n + lack, size):
-            parts.append(f(*self._probabilities(*[x[i : i + size, ...] for x in filled])))
-        columns = [xp.concat(list(column), axis=0)[:n, ...] for column in zip(*parts, strict=True)]
-        return tuple([xp.reshape(x, (*batch, x.shape[-1])) for x in columns])
+    def _over_instance_blocks(self, f: Callable[[Atoms], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Apply ``f`` to the points of blocks of instances, which have as many for any batch."""
+        size = min(16, (1 << 22) // (REPLICATES * self.points * self.loc.shape[-1]))
+        return in_instance_blocks(
+            lambda *block: f(self._law_of_points(*block)),
+            (self.loc, self.factor),
+            self.loc.ndim - 1,
+            max(1, size),
+        )
 
     def split(self, loss: Loss) -> Split:
         """With 95 % bounds on the error, from the spread over the replicates.
@@ -171,59 +138,54 @@ class Sampled(Marginal):
         law, has_kernel = self, kernel_name(loss) is not None
         if has_kernel and loc is not None and factor is not None and loc.dtype.char in "df":
             law = replace(self, loc=loc, factor=factor)  # NumPy is much faster than other libraries
-        parts = law._over_instance_blocks(lambda t, c: law._parts_of_replicates(loss, t, c))
+        parts = law._over_instance_blocks(partial(_parts_of_replicates, loss))
         total, aleatoric, epistemic, *errors = (back_to_library(x, self.loc) for x in parts)
         return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
-    def _parts_of_replicates(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
-        """Total, aleatoric and epistemic uncertainty and their three error bounds.
-
-        Each replicate is an ensemble of its points; what their means disagree is the rest of the
-        epistemic uncertainty.
-        """
-        xp = namespace(t)
-        replicates = None
-        if c is None:
-            replicates = split_atoms(loss, t, lambda t: Atoms(t).split(loss)[:3])
-        if replicates is not None:
-            means: tuple[Array, Array | None] = xp.sum(t, axis=0) / self.points, None
-        else:
-            law = Atoms(t, None, c)
-            means, replicates = law.mean, law.split(loss)[:3]
-        total, aleatoric, epistemic = replicates
-        across = Atoms(means[0], None, means[1])
-        mt, mc = across.mean
-        overall = loss.entropy(mt, mc)
-        extra = 64 * smallest(total)[1] * overall  # rounding
-        if not loss.smooth:
-            for end in (xp.max, xp.min):  # the loss of deciding by the mean is linear
-                far = end(end(t, axis=0), axis=0)
-                near = mc + (mt - far)
-                if c is None:
-                    near = 1 - far
-                at_the_mean = loss.entropy(far, near) + loss.divergence(far, mt, near, mc, far - mt)
-                extra = xp.maximum(
-                    extra, xp.abs(at_the_mean - overall) / (REPLICATES * self.points)
-                )
-        errors = []
-        for x in (total, aleatoric, epistemic):
-            # torch.std warns if empty
-            variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
-            errors.append(STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + extra)
-        between = loss.epistemic(across.expectation(), mt, mc)
-        epistemic = across.average(epistemic) + between
-        return overall, across.average(aleatoric), epistemic, *errors
-
     @property
     def mean(self) -> tuple[Array, Array]:
-        def of_block(t: Array, c: Array | None) -> tuple[Array, Array]:
-            xp = namespace(t)
-            if c is not None:
-                c = xp.mean(c, axis=0)
-            return Atoms(xp.mean(t, axis=0), None, c).mean
-
-        t, c = self._over_instance_blocks(of_block)
+        t, c = self._over_instance_blocks(lambda points: _across_replicates(points).mean)
         return t, c
+
+
+def _across_replicates(points: Atoms) -> Atoms:
+    """The law of the replicates' means, each over its points."""
+    t, c = points.t, points.complement
+    xp, n = namespace(t), t.shape[0]
+    return Atoms(xp.sum(t, axis=0) / n, None, None if c is None else xp.sum(c, axis=0) / n)
+
+
+def _parts_of_replicates(loss: Loss, points: Atoms) -> tuple[Array, ...]:
+    """Total, aleatoric and epistemic uncertainty and their three error bounds.
+
+    Each replicate is an ensemble of its points; what their means disagree is the rest of the
+    epistemic uncertainty.
+    """
+    t, xp = points.t, namespace(points.t)
+    replicates = None
+    if points.complement is None:
+        replicates = split_atoms(loss, t)
+    total, aleatoric, epistemic = replicates or points.split(loss)[:3]
+    across = _across_replicates(points)
+    mt, mc = across.mean
+    overall = loss.entropy(mt, mc)
+    extra = 64 * smallest(total)[1] * overall  # rounding
+    if not loss.smooth:
+        for end in (xp.max, xp.min):  # the loss of deciding by the mean is linear
+            far = end(end(t, axis=0), axis=0)
+            near = mc + (mt - far)
+            if points.complement is None:
+                near = 1 - far
+            at_the_mean = loss.entropy(far, near) + loss.divergence(far, mt, near, mc, far - mt)
+            one_more = xp.abs(at_the_mean - overall) / (t.shape[0] * REPLICATES)
+            extra = xp.maximum(extra, one_more)
+    errors = []
+    for x in (total, aleatoric, epistemic):
+        # torch.std warns if empty
+        variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
+        errors.append(STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + extra)
+    between = loss.epistemic(across.expectation(), mt, mc)
+    return overall, across.average(aleatoric), across.average(epistemic) + between, *errors
 
 
 def gaussian_logits(normals: Array, loc: Array, factor: Array) -> Array:
