@@ -109,9 +109,8 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
             arrays[field.name] = x
     n_batch = len(q.batch_shape)
     first = int(q.n_members is not None)  # the axis of members comes before those of instances
-    # In `blockwise` each axis has a number: those of the instances are shared by all arrays.
-    instances = tuple(range(n_batch))
-    next_axis = n_batch
+    # In `blockwise` each axis has a label: those of the instances are shared by all arrays.
+    instances = tuple(f"instance {axis}" for axis in range(n_batch))
     empty: dict[str, np.ndarray] = {}
     operands: list[Any] = []
     for key, x in arrays.items():
@@ -119,11 +118,11 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         after = first + n_batch if has_instances else first
         shape = (*x.shape[:first], *[0] * has_instances, *x.shape[after:])
         empty[key] = np.full(shape, 1 / shape[0] if key == "weights" else 1, x.dtype)
-        others = [axis for axis in range(x.ndim) if not first <= axis < after]
-        numbers = tuple(range(next_axis, next_axis + len(others)))
-        next_axis += len(others)
+        labels: list[Any] = [f"{key} {axis}" for axis in range(x.ndim)]
+        labels[first:after] = instances[: after - first]
+        others = [axis for axis, label in enumerate(labels) if label not in instances]
         whole = in_one_chunk(da.asarray(x), others, _ARGUMENTS.get(key, key), stacklevel=5)
-        operands += [whole, (*numbers[:first], *instances[: after - first], *numbers[first:])]
+        operands += [whole, tuple(labels)]
     # an empty batch in NumPy shows what can be known of a result before any value is
     examples, lengths = _flatten(f(with_values(q, **empty, ids=None)))
     template = with_values(q, **dict.fromkeys(arrays), ids=None)
@@ -137,7 +136,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
     )
     results = []
     for i, example in enumerate(examples):
-        new_axes = {next_axis + j: size for j, size in enumerate(example.shape[1:])}
+        new_axes = {f"new {j}": size for j, size in enumerate(example.shape[1:])}
         results.append(
             da.blockwise(
                 getitem,
