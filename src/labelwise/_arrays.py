@@ -82,10 +82,10 @@ def values_known(x: Array) -> bool:
         import jax
 
         return not isinstance(x, jax.core.Tracer)
-    return not (is_torch_array(x) and (x.is_meta or traced(x)))
+    return not (is_torch_array(x) and (x.is_meta or is_traced(x)))
 
 
-def traced(x: Array) -> bool:
+def is_traced(x: Array) -> bool:
     """Whether a tensor is traced by ``torch.compile``, ``vmap`` or a derivative of
     ``torch.func``.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, traced
+from .._arrays import Array, is_traced
 
 
 def on_host(x: Array) -> np.ndarray | None:
@@ -47,7 +47,7 @@ def in_main_memory(x: Any) -> bool:
     from torch.autograd import forward_ad
 
     ordinary = (
-        not traced(x)
+        not is_traced(x)
         and type(x) in (torch.Tensor, torch.nn.Parameter)
         and x.device.type == "cpu"
         and x.layout is torch.strided

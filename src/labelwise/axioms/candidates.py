@@ -8,7 +8,7 @@ import numpy as np
 
 from ..distributions import Ensemble
 from .rules import Candidate
-from .shifts import support
+from .shifts import atoms_and_weights
 
 # Smaller probabilities are set to 0: large enough that rounding does not matter near the boundary.
 SMALLEST_PROBABILITY = 1e-6
@@ -50,7 +50,7 @@ def one_candidate(c: Candidate, i: int) -> Candidate:
 
 def round_candidate(c: Candidate, digits: int) -> Candidate | None:
     """A similar candidate, rounded to ``digits`` decimals; ``None`` if a member would vanish."""
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     weights = _round_on_simplex(weights.T, digits).T
     if np.any(weights <= 0):
         return None

@@ -15,12 +15,12 @@ import numpy as np
 from ..distributions import Dirichlet, Ensemble
 from .measures import Measure, Q
 from .shifts import (
+    atoms_and_weights,
     center_shift,
     largest_step,
     largest_steps,
     location_shift,
     mean_preserving_spread,
-    support,
     to_center,
 )
 
@@ -110,14 +110,14 @@ class Rule:
 
 def dirac(c: Candidate) -> Candidate:
     """All members agree."""
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     agreeing = np.broadcast_to(atoms[:1], atoms.shape)
     return replace(c, q=Ensemble(agreeing, weights=weights, member_axis=0))
 
 
 def corners(c: Candidate) -> Candidate:
     """Each member is certain of one class: the mixtures of Dirac measures on Dirac measures."""
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     certain = np.eye(atoms.shape[-1])[atoms.argmax(axis=-1)]
     return replace(c, q=Ensemble(certain, weights=weights, member_axis=0))
 
@@ -129,7 +129,7 @@ def zero(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 
 def zero_unless_dirac(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """0, for those Q that are clearly not Dirac measures."""
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     size = np.sqrt(np.sum(weights * np.sum((atoms - c.q.mean()) ** 2, axis=-1), axis=0))
     return Comparison(np.where(size < PLAIN, np.nan, np.zeros((3, 1))), size=size)
 
@@ -142,7 +142,7 @@ def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 
 def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A mean-preserving spread."""
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     # along the face of the simplex that contains the member
     z = _direction_from_to(c.down * (atoms > 0), c.up * (atoms > 0))
     p = c.p[..., None]
@@ -161,7 +161,7 @@ def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A location shift."""
     # a class with probability 0 for some member cannot become less probable
-    free = np.all(support(c.q)[0] > 0, axis=0)
+    free = np.all(atoms_and_weights(c.q)[0] > 0, axis=0)
     z = _direction_from_to(c.down[0] * free, c.up[0])
     factor = largest_step(c.q, z)
     z = (c.share[0] * np.where(np.isfinite(factor), factor, 0.0))[:, None] * z
@@ -193,7 +193,7 @@ def restricted(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 
 def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """The sum over two sets of classes, the classes outside each set merged into one."""
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     part, rest = setting.part, setting.rest
     bound, coarse = np.zeros(()), []
     for inside, outside in ((part, rest), (rest, part)):
@@ -217,7 +217,7 @@ def _compare_with_moved(
     bound = np.full(value.shape[:2], np.nan)
     if rows.size == 0:
         return Comparison(bound, size=size)
-    atoms, weights = support(c.q)
+    atoms, weights = atoms_and_weights(c.q)
     other = move(Ensemble(atoms[:, rows], weights=weights[:, rows], member_axis=0), rows)
     bound[:, rows] = setting.total(other)
     return Comparison(bound, (other,), size)

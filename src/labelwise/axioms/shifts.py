@@ -43,7 +43,7 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     >>> spread.probs[:, 0].round(3), spread.mean().round(3), q.mean().round(3)
     (array([0.6, 0.2, 0.4, 0.2]), array([0.35, 0.65]), array([0.35, 0.65]))
     """
-    atoms, weights = support(q)
+    atoms, weights = atoms_and_weights(q)
     z = _shift_direction(z, atoms.shape)
     p = _shift_share(p, weights.shape, "p")
     if not np.all(np.any((z != 0) & (weights > 0)[..., None], axis=(0, -1))):
@@ -75,7 +75,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     array([[0.6, 0.4],
            [0.3, 0.7]])
     """
-    atoms, weights = support(q)
+    atoms, weights = atoms_and_weights(q)
     z = _shift_direction(z, atoms.shape[1:])
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
@@ -117,13 +117,13 @@ def largest_step(q: Ensemble, z: Any) -> np.ndarray:
     >>> float(largest_step(q, [-0.1, 0.1]))
     2.0
     """
-    atoms, _ = support(q)
+    atoms, _ = atoms_and_weights(q)
     return np.asarray(largest_steps(atoms, _shift_direction(z, atoms.shape)).min(axis=0))
 
 
 def to_center(q: Ensemble) -> np.ndarray:
     """The vector from the mean to the center of the simplex, (..., K)."""
-    atoms, weights = support(q)
+    atoms, weights = atoms_and_weights(q)
     mean = np.sum(weights[..., None] * atoms, axis=0)
     return np.asarray(mean.mean(axis=-1, keepdims=True) - mean)  # 1/K up to rounding of the sum
 
@@ -134,7 +134,7 @@ def largest_steps(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1))
 
 
-def support(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
+def atoms_and_weights(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     """Atoms (M, ..., K) and weights (M, ...) of an ensemble."""
     if not (isinstance(q, Distribution) and q.members is not None and q.exclusive):
         raise TypeError(f"`q` must be an lw.Ensemble; got {type(q).__name__}")

@@ -9,7 +9,7 @@ from typing import Any
 from .._tables import Sentences, Tabular
 from ..distributions import Ensemble
 from .measures import Q
-from .shifts import support
+from .shifts import atoms_and_weights
 
 MEASURES = ("TU", "AU", "EU")
 
@@ -46,7 +46,7 @@ class Counterexample(Sentences):
 def _distribution_in_words(q: Q) -> str:
     if not q.finite:
         return f"uniform on the simplex of {q.n_classes} classes"
-    atoms, weights = support(q)
+    atoms, weights = atoms_and_weights(q)
     shown = []
     for atom, weight in zip(atoms[:6], weights, strict=False):
         numbers = ", ".join(f"{x:.4g}" for x in atom)

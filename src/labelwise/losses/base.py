@@ -145,7 +145,7 @@ class Loss:
         return self.kink is None
 
 
-def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
+def with_complement(t: Array, c: Array = None) -> tuple[Array, Array]:
     """Convert user input to arrays and compute the missing complement."""
     if isinstance(t, int | float):
         t = np.asarray(t, float)
@@ -154,18 +154,18 @@ def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
     return t, c
 
 
-def complete_two(
+def with_complements(
     t: Array, m: Array, c: Array, mc: Array, d: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """The same for a probability and a forecast of it, with their difference."""
-    t, c = complete(t, c)
-    m, mc = complete(m, mc)
+    t, c = with_complement(t, c)
+    m, mc = with_complement(m, mc)
     if d is None:
         d = t - m
     return t, m, c, mc, d
 
 
-def pick(y: int, one: Array, zero: Array) -> Array:
+def loss_of_outcome(y: int, one: Array, zero: Array) -> Array:
     """The value for outcome ``y``."""
     if y not in (0, 1):
         raise InputError(f"`y` must be 0 or 1; got {y!r}")

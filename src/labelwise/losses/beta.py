@@ -14,7 +14,7 @@ from array_api_compat import is_numpy_array
 from .._arrays import Array, dtype_name, like, namespace, smallest, without_gradient
 from .._errors import InputError
 from ._special import ratio
-from .base import Loss, complete, complete_two, not_negative, pick
+from .base import Loss, loss_of_outcome, not_negative, with_complement, with_complements
 
 MAX_PARAMETER = 12  # beyond, the accuracy of a series beside the entropy is lost
 
@@ -74,12 +74,11 @@ class BetaLoss(Loss):
         )
 
     def phi(self, forecast: Array, y: int) -> Array:
-        one, zero = self._partial(*complete(forecast))
-        return pick(y, one, zero)
+        one, zero = self._partial(*with_complement(forecast))
+        return loss_of_outcome(y, one, zero)
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        if c is None:
-            t, c = complete(t)
+        t, c = with_complement(t, c)
         if not is_numpy_array(t):
             one, zero = self._partial(t, c)
             return t * one + c * zero
@@ -103,8 +102,7 @@ class BetaLoss(Loss):
         r""":math:`\int_m^t (t-s)\, s^{a-1}(1-s)^{b-1} ds`: by quadrature where t and m are close,
         else from φ.
         """
-        if c is None or mc is None or d is None:
-            t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        t, m, c, mc, d = with_complements(t, m, c, mc, d)
         xp = namespace(t)
         one_m, zero_m = self._partial(m, mc)
         near = xp.abs(d) < 0.5 * xp.minimum(m, mc)

@@ -17,7 +17,7 @@ from ._special import (
     digamma_minus_log_drop,
     kl_term,
 )
-from .base import Loss, complete, complete_two, not_negative, pick
+from .base import Loss, loss_of_outcome, not_negative, with_complement, with_complements
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,18 @@ class LogLoss(Loss):
         return 1 / log(self.base)
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast)
+        forecast, c = with_complement(forecast)
         xp = namespace(forecast)
-        return -xp.log(pick(y, forecast, c)) * self._unit
+        return -xp.log(loss_of_outcome(y, forecast, c)) * self._unit
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        if c is None:
-            t, c = complete(t)
+        t, c = with_complement(t, c)
         return binary_entropy(t, c) * self._unit
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
-        if c is None or mc is None or d is None:
-            t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        t, m, c, mc, d = with_complements(t, m, c, mc, d)
         return (kl_term(t, m, d) + kl_term(c, mc, -d, upper=True)) * self._unit
 
     @property
@@ -101,19 +99,18 @@ class SquaredLoss(Loss):
     name: ClassVar[str] = "squared"
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast)
-        return pick(y, c, forecast) ** 2
+        forecast, c = with_complement(forecast)
+        return loss_of_outcome(y, c, forecast) ** 2
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        if c is None:
-            t, c = complete(t)
+        t, c = with_complement(t, c)
         return t * c
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
         if d is None:
-            d = complete_two(t, m, c, mc, d)[-1]
+            d = with_complements(t, m, c, mc, d)[-1]
         return d * d
 
     def minimax_regret(self, t: Array, c: Array, u: Array, uc: Array) -> Array:
@@ -147,19 +144,17 @@ class SphericalLoss(Loss):
     name: ClassVar[str] = "spherical"
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast)
-        return 1 - pick(y, forecast, c) / namespace(forecast).sqrt(forecast**2 + c**2)
+        forecast, c = with_complement(forecast)
+        return 1 - loss_of_outcome(y, forecast, c) / namespace(forecast).sqrt(forecast**2 + c**2)
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        if c is None:
-            t, c = complete(t)
+        t, c = with_complement(t, c)
         return 2 * t * c / (1 + namespace(t).sqrt(t * t + c * c))  # 1 − ‖t‖ without the subtraction
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
-        if c is None or mc is None or d is None:
-            t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        t, m, c, mc, d = with_complements(t, m, c, mc, d)
         sqrt = namespace(t).sqrt
         m_norm = sqrt(m * m + mc * mc)
         return d * d / (m_norm * (sqrt(t * t + c * c) * m_norm + t * m + c * mc))

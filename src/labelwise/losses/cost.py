@@ -14,7 +14,14 @@ from .._arrays import Array, dtype_name, like, namespace
 from .._cached import cached_property
 from .._errors import InputError, suggest
 from .._frames import library_of_frame, named_axes
-from .base import Expectation, Loss, complete, complete_two, not_negative, pick
+from .base import (
+    Expectation,
+    Loss,
+    loss_of_outcome,
+    not_negative,
+    with_complement,
+    with_complements,
+)
 
 DEFAULT = 1.0
 """The cost of a class that a mapping of costs does not name."""
@@ -97,15 +104,16 @@ class CostLoss(Loss):
         return like(self.false_positive, x), like(self.false_negative, x)
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast)
+        forecast, c = with_complement(forecast)
         a, b = self._costs(forecast)
         act = self._should_act(forecast, c)
-        cost = namespace(forecast).where(act, pick(y, 0 * a, a), pick(y, b, 0 * b))
+        cost = namespace(forecast).where(
+            act, loss_of_outcome(y, 0 * a, a), loss_of_outcome(y, b, 0 * b)
+        )
         return cost + 0 * forecast
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        if c is None:
-            t, c = complete(t)
+        t, c = with_complement(t, c)
         a, b = self._costs(t)
         # not the minimum: where both cost the same, its derivative is one that neither side has
         return namespace(t).where(self._should_act(t, c), a * c, b * t)
@@ -151,8 +159,7 @@ class CostLoss(Loss):
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
-        if c is None or mc is None or d is None:
-            t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        t, m, c, mc, d = with_complements(t, m, c, mc, d)
         do_not_act, act = self.regrets(t, c)
         return namespace(t).where(self._should_act(m, mc), act, do_not_act)
 

@@ -14,7 +14,7 @@ import numpy as np
 from .._arrays import Array, like, namespace, smallest
 from .._errors import InputError
 from .._tables import Check
-from .base import Loss, complete, complete_two, not_negative, pick
+from .base import Loss, loss_of_outcome, not_negative, with_complement, with_complements
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +62,7 @@ class CustomLoss(Loss):
         return f"CustomLoss({name.strip('<>')})"
 
     def phi(self, forecast: Array, y: int) -> Array:
-        return pick(y, self.function(forecast, 1), self.function(forecast, 0))
+        return loss_of_outcome(y, self.function(forecast, 1), self.function(forecast, 0))
 
     @cached_property
     def _losses_when_right(self) -> dict[int, float]:
@@ -94,16 +94,14 @@ class CustomLoss(Loss):
         return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        if c is None:
-            t, c = complete(t)
+        t, c = with_complement(t, c)
         one, zero = self._partial(t, c)
         return not_negative(t * one + c * zero)
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
-        if c is None or mc is None or d is None:
-            t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        t, m, c, mc, d = with_complements(t, m, c, mc, d)
         (one, zero), (one_m, zero_m) = self._partial(t, c), self._partial(m, mc)
         extra = not_negative(t * (one_m - one) + c * (zero_m - zero))
         return namespace(t).where(d == 0, 0 * extra, extra)
