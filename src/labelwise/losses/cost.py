@@ -107,10 +107,8 @@ class CostLoss(Loss):
         forecast, c = with_complement(forecast)
         a, b = self._costs(forecast)
         act = self._should_act(forecast, c)
-        cost = namespace(forecast).where(
-            act, loss_of_outcome(y, 0 * a, a), loss_of_outcome(y, b, 0 * b)
-        )
-        return cost + 0 * forecast
+        of_acting, of_not = loss_of_outcome(y, 0 * a, a), loss_of_outcome(y, b, 0 * b)
+        return namespace(forecast).where(act, of_acting, of_not) + 0 * forecast
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = with_complement(t, c)

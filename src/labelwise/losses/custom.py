@@ -113,7 +113,7 @@ class CustomLoss(Loss):
         """
 
         def slope(t: np.ndarray) -> np.ndarray:
-            return np.asarray(self.function(t, 1) - self.function(t, 0), float) + 0 * t
+            return np.asarray(self.function(t, 1) - self.function(t, 0) + 0 * t, float)
 
         ends = np.linspace(0.001, 0.999, 999)
         low, high = ends[:-1], ends[1:]
