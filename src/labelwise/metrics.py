@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arrays import ClassNames, to_numpy
 from ._errors import InputError
-from ._frames import values_by_class
+from ._frames import order_of_names
 from ._validation.labels import check_names
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
@@ -105,12 +105,12 @@ class LabelwiseMetric:
         names = self._check_labels(u.class_names)
         k = len(names)
         order = list(range(k))
-        if q.class_names is not None and q.class_names != names:
-            order = values_by_class(dict(zip(q.class_names, order, strict=True)), names, "probs")
+        if q.class_names is not None:
+            order = order_of_names(q.class_names, names, "`probs`")
         sums = []
         for part in PARTS:
-            values = to_numpy(getattr(u, part)).astype(float).reshape(-1, k)[:, order]
-            sums.append(values.sum(axis=0))
+            values = to_numpy(getattr(u, part)).astype(float).reshape(-1, k)
+            sums.append(values.sum(axis=0)[order])
         sums.append(np.array([len(values)]))
         self._structure = u.structure
         if not self._sums.size:

@@ -179,7 +179,7 @@ def test_negative_custom_loss(shift: float) -> None:
         (
             lambda f, y: 1.0,
             ValueError,
-            "`phi` must return one loss per forecast; got shapes () and ()",
+            "`phi` must return one loss per forecast; got shape ()",
         ),
         (
             lambda f, y: f * np.nan,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, dtype_name
+from .._arrays import Array, dtype_name, library
 from ..events import Events
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
@@ -84,10 +84,11 @@ def split_ensemble(
             by_kernel = partial(split_ensemble, loss=loss, events=None, n_jobs=n_jobs)
             if torch_gradient.has_kernel_gradient(q):
                 return Computed(torch_gradient.split(q, loss, name, unit_of(loss), by_kernel))
-        if differentiable and type(loss) in NAMES and _is_traced(q):
+        if differentiable and type(loss) in NAMES and library(values) == "JAX":
             from . import jax_traced
 
-            return Computed(jax_traced.split(q, loss, unit_of(loss)))
+            if jax_traced.is_traced_ensemble(q):
+                return Computed(jax_traced.split(q, loss, unit_of(loss)))
         values = on_host(values)
     if weights is not None:
         weights = on_host(weights)
@@ -105,15 +106,6 @@ def split_ensemble(
     if events is not None and view.shape[0] * view.shape[2] * 256 > MAX_TILE:
         return None
     return _in_kernel(name, q, view, weights, loss, events, labelwise, n_jobs)
-
-
-def _is_traced(q: Any) -> bool:
-    """Whether ``q`` is an ensemble of JAX that is traced."""
-    if not type(q.stored).__module__.startswith("jax"):  # also jaxlib
-        return False
-    from .jax_traced import is_traced_ensemble
-
-    return is_traced_ensemble(q)
 
 
 def _in_kernel(

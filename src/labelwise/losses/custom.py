@@ -179,10 +179,9 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     near = truth[:, None] + steps * np.minimum(truth, 1 - truth)[:, None]
     forecast = np.concatenate([np.broadcast_to(grid, (truth.size, grid.size)), near], axis=1)
 
-    def risk(f: np.ndarray) -> np.ndarray:
-        theta = truth[:, None]
+    def losses(f: np.ndarray, y: int) -> np.ndarray:
         try:
-            parts = [np.asarray(function(f, y), float) for y in (1, 0)]
+            values = np.asarray(function(f, y), float)
         except Exception as error:
             raise TypeError(
                 "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1; "
@@ -190,17 +189,20 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
                 f"{error}. Use operators, or the functions of "
                 "array_api_compat.array_namespace(forecast)"
             ) from error
-        one, zero = parts
-        if one.shape != f.shape or zero.shape != f.shape:
+        if values.shape != f.shape:
             raise InputError(
-                f"`phi` must return one loss per forecast; got shapes {one.shape} and "
-                f"{zero.shape} for forecasts of shape {f.shape}"
+                f"`phi` must return one loss per forecast; got shape {values.shape} for forecasts "
+                f"of shape {f.shape}"
             )
-        if not np.all(np.isfinite(one) & np.isfinite(zero)):
+        if not np.all(np.isfinite(values)):
             raise InputError(
                 "`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity"
             )
-        return np.asarray(theta * one + (1 - theta) * zero)
+        return values
+
+    def risk(f: np.ndarray) -> np.ndarray:
+        theta = truth[:, None]
+        return np.asarray(theta * losses(f, 1) + (1 - theta) * losses(f, 0))
 
     with np.errstate(all="ignore"):
         honest, other = risk(truth[:, None]), risk(forecast)
