@@ -9,16 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
-__all__ = [
-    "PYTHON_FIXES",
-    "InputError",
-    "InputNote",
-    "did_you_mean",
-    "kind_of",
-    "listed",
-    "suggest",
-]
-
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
 # options.
 PYTHON_FIXES: Mapping[str, str] = {

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._engine.compute import Computed
+from .._errors import kind_of
 from .._tables import Shown, Summary, counted, first_names
 from ..events import Events, Family
 from ..losses import Loss
@@ -168,9 +169,7 @@ def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
 
 def not_a_distribution(q: Any) -> TypeError:
     """The error for what is not a distribution."""
-    given = type(q).__name__
-    if isinstance(q, type):
-        given = f"the class {q.__name__}"
     return TypeError(
-        f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}"
+        "`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got "
+        f"{kind_of(q)}"
     )

@@ -199,10 +199,6 @@ class Members(Distribution[ArrayT]):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
         return self.law(at_most_one(probs), self.weights, as_events(events))
 
-    def mean(self, events: Family | None = None) -> ArrayT:
-        law = self.marginal(events)
-        return cast(ArrayT, law.average(law.t))  # that of the complement is not needed
-
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
         instance.
