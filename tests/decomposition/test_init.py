@@ -199,7 +199,7 @@ def test_sums_stay_in_their_library(lib: Any) -> None:
         u.sum([1, 2, 3, 4]),
         u.sum(lib.array([1, 2, 3, 4])),
         u.sum().normalized(),
-        u.sum([1, 2, 3, 4]).normalized(),
+        u.sum([2, 2, 2, 2]).normalized(),
     ):
         assert type(s.total) is type(u.total)
         assert str(s.total.dtype).endswith("float32")

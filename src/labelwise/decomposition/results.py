@@ -237,8 +237,8 @@ class Components(Result, Generic[ArrayT]):
     total: ArrayT
     aleatoric: ArrayT
     epistemic: ArrayT
-    maximum: float | None = None
-    """The largest possible total, if known."""
+    bound: float | Callable[[], float | None] | None = None
+    """`maximum`, or a function that computes it."""
     error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
     matters.
@@ -261,6 +261,11 @@ class Components(Result, Generic[ArrayT]):
         i = batch_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
+    @property
+    def maximum(self) -> float | None:
+        """The largest possible total, if known."""
+        return self.bound() if callable(self.bound) else self.bound
+
     def normalized(self) -> Components[ArrayT]:
         """Divide by the maximum."""
         if self.maximum is None:
@@ -276,7 +281,7 @@ class Components(Result, Generic[ArrayT]):
             )
         factor = 1 / self.maximum
         scaled = self._parts_mapped(lambda x: x * factor)
-        return Components(**scaled, maximum=1.0, n_members=self.n_members, ids=self.ids)
+        return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
 
 
 def check_bounded(maximum: Any) -> None:

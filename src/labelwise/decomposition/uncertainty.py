@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
@@ -117,10 +118,10 @@ class Uncertainty(Result, Generic[ArrayT]):
                 new[name] = getattr(self, name)[i]
         return replace(self, **new, ids=ids_at(self.ids, i))
 
-    def _components_of(self, f: Callable[[Any], Any], maximum: float | None) -> Components[ArrayT]:
+    def _components_of(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
         """``f`` of the three parts, one value per instance."""
         return Components(
-            **self._parts_mapped(f), maximum=maximum, n_members=self.n_members, ids=self.ids
+            **self._parts_mapped(f), bound=bound, n_members=self.n_members, ids=self.ids
         )
 
     def sum(
@@ -137,11 +138,11 @@ class Uncertainty(Result, Generic[ArrayT]):
         w = np.ones(len(self.class_names))
         if weights is not None:
             w = self._label_weights(weights)
-        largest: float | None = np.inf
+        largest: Any = np.inf
         if self.basis != "forecast":
-            largest = maximum_of_sum(self.loss, self.structure, w / self.unit)
+            largest = partial(maximum_of_sum, self.loss, self.structure, w / self.unit)
         if weights is None and self.sums is not None:
-            return replace(self.sums, maximum=largest, n_members=self.n_members, ids=self.ids)
+            return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
 
         def add(x: Array) -> Array:
             if weights is not None:
