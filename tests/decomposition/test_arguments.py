@@ -97,7 +97,7 @@ def test_nothing_to_normalize_by() -> None:
     tree = lw.decompose(q, events=lw.events.tree({"a": ["lung"], "b": ["lymphoma", "melanoma"]}))
     with refused(
         ValueError,
-        "`normalized` needs the largest possible sum, which is not known for these events",
+        "`normalized` needs the largest possible value, which is not known for these events",
     ):
         tree.sum([1, 1, 1, 1, 1]).normalized()
 

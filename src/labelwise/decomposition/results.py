@@ -270,8 +270,9 @@ class Components(Result, Generic[ArrayT]):
         """Divide by the maximum."""
         if self.maximum is None:
             raise InputError(
-                "`normalized` needs the largest possible sum, which is not known for these events, "
-                "weights or costs. Normalize the labels first: u.normalized()"
+                "`normalized` needs the largest possible value, which is not known for these "
+                "events, weights or costs. That of single labels is: "
+                "lw.decompose(q, loss).normalized()"
             )
         check_bounded(self.maximum)
         if self.maximum == 0:
