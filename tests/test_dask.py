@@ -179,7 +179,8 @@ def test_joint_measures(kind: str, loss: Any, da: ModuleType) -> None:
     q, lazy = distributions(kind), distributions(kind, cut(da, (11, 1, 11)))
     u, v = (lw.joint.decompose(x, loss, n_samples=512) for x in (q, lazy))
     assert_same(da, (v, u))
-    assert_same(da, (v.normalized(), u.normalized()))
+    if u.maximum is not None:
+        assert_same(da, (v.normalized(), u.normalized()))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

@@ -212,7 +212,9 @@ class Accumulator:
         total = sum_first(each)
         shares = None  # all are equal
         if not numbers or len(set(given)) > 1:
-            shares = each / xp.where(total > 0, total, xp.ones_like(total))
+            possible = total > 0  # where all weigh 0, any shares will do
+            even = xp.ones_like(each) / len(members)
+            shares = xp.where(possible, each / xp.where(possible, total, 1 + total), even)
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         q = kind(first[None, ...], member_axis=0, class_names=names)
         weight = xp.reshape(total, (*total.shape, *(1,) * (first.ndim - total.ndim)))

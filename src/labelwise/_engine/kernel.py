@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -59,6 +59,7 @@ SEVERAL = {
     "cost": 1 << 17,
     "check": 1 << 18,
 }
+PIECE = 1 << 16  # predictions that are checked at once without the kernel
 GRADIENT_LOSSES = ("log", "squared")  # of `slopes`; others are left to the equations
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -258,16 +259,27 @@ def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bo
     if native is None:
         if x.dtype.kind != "f":  # the bits of bfloat16
             return False
-        return all(_in_unit_interval(member, tolerance, sum_to_one) for member in x)
+        return all(_in_unit_interval(part, tolerance, sum_to_one) for part in _pieces_to_check(x))
     view = flatten_instances(x)
     if view is None:
         return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
     return check(view, tolerance, sum_to_one=sum_to_one)
 
 
+def _pieces_to_check(x: np.ndarray) -> Iterator[np.ndarray]:
+    """The values in single or double precision, about `PIECE` at a time."""
+    wide = np.result_type(x, np.float32)
+    if x.ndim == 2 or x.size <= PIECE:
+        yield x.astype(wide, copy=False)
+        return
+    step = max(1, PIECE * x.shape[1] // x[0].size)
+    for member in x:
+        for i in range(0, len(member), step):
+            yield member[i : i + step].astype(wide, copy=False)
+
+
 def _in_unit_interval(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
     """Whether ``x`` (..., K) holds probabilities, in NumPy."""
-    x = x.astype(np.result_type(x, np.float32), copy=False)
     if not (x.min() >= 0 and x.max() <= 1 + tolerance):  # also for NaN
         return False
     return not sum_to_one or bool(np.all(np.abs(x.sum(axis=-1) - 1) <= tolerance))

@@ -157,12 +157,13 @@ class _UpperIntegral:
 
     @classmethod
     def prepare(cls, a: float, b: float) -> _UpperIntegral:
-        n = 19 + int(max(a, b, 0))
+        # a series of n terms, from integrals with as few nodes as they need
+        size = 19 + int(max(a, b, 0)), 14 + int(max(a, b, 0) / 3)
         if a < 0.5:
-            below = _interpolate_mean(lambda s: np.expm1(b * np.log1p(-s)) / s, a, n)
+            below = _interpolate_mean(lambda s: np.expm1(b * np.log1p(-s)) / s, a, *size)
         else:
-            below = _interpolate_mean(lambda s: np.exp(b * np.log1p(-s)), a - 1, n)
-        return cls(a, b, below, _interpolate_mean(lambda r: (1 - r) ** (a - 1), b, n))
+            below = _interpolate_mean(lambda s: np.exp(b * np.log1p(-s)), a - 1, *size)
+        return cls(a, b, below, _interpolate_mean(lambda r: (1 - r) ** (a - 1), b, *size))
 
     @cached_property
     def constant(self) -> float:
@@ -237,14 +238,14 @@ class _HalfEntropy:
 
 
 def _interpolate_mean(
-    f: Callable[[np.ndarray], np.ndarray], power: float, n: int
+    f: Callable[[np.ndarray], np.ndarray], power: float, n: int, n_nodes: int
 ) -> tuple[float, ...]:
     """`_interpolate` of u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the power as
     its weight.
     """
     from scipy.special import roots_jacobi
 
-    x, w = roots_jacobi(n, 0, power)
+    x, w = roots_jacobi(n_nodes, 0, power)
     return _interpolate(lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1), n)
 
 
