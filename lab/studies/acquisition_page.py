@@ -21,6 +21,7 @@ from acquisition_claims import (
 )
 
 from labelwise_lab.pages import interval, number, table
+from labelwise_lab.text import counted as words_for
 
 FAMILY_WORDS = {"forest": "random forests", "logistic": "logistic regressions"}
 Records = Sequence[dict[str, Any]]
@@ -53,7 +54,7 @@ def answer(claims: Records, sets: int) -> str:
     if not primary["shown"]:
         first = (
             f"**Not shown**: that {subject} beats BALD in turn. Difference in area under balanced "
-            f"accuracy: {found}."
+            f"accuracy: {found}. A gain above {number(primary['high'], 3)} is outside the interval."
         )
     elif primary["mean"] > 0:
         first = f"**Yes**: {subject} beats BALD in turn, by {found}."
@@ -89,7 +90,7 @@ def by_set(of: dict[str, Any]) -> str:
         best = max(arms.values())
         cells = [f"**{number(x, 3)}**" if x == best else number(x, 3) for x in arms.values()]
         rows.append([name, *cells])
-    if len(of) > 1:
+    if len(of) > len(HYPOTHESIS):
         means = [np.mean([arms[arm] for arms in of.values()]) for arm in ARMS]
         rows.append(["mean", *(number(x, 3) for x in means)])
     return table(["data", *ARMS], rows)
@@ -156,14 +157,15 @@ def page(results: dict[str, Any]) -> str:
         lines += [answer(claims, len(of)), "", "## Contrasts", ""]
         lines += [
             f"Area: balanced accuracy, mean over the rounds. Each data set is one unit (mean over "
-            f"{results['splits']} splits and two families of models); p from exact sign flips, "
-            f"two-sided (no effect: symmetric about 0); intervals one by one. "
+            f"{words_for(results['splits'], 'split')} and two families of models); p from exact "
+            "sign flips, two-sided (no effect: symmetric about 0); intervals one by one. "
             f"“Shown”: p at most {LEVEL}; all but the primary after Holm's correction.",
             "",
             claims_table(claims),
             "## By data set",
             "",
-            "Highest in bold; no tests.",
+            "Highest in bold; no tests. A single data set says little: its numbers vary between "
+            "splits.",
             "",
             by_set(of),
             "## By family of models",
@@ -197,8 +199,9 @@ def page(results: dict[str, Any]) -> str:
     ]
     if ran:
         lines += [
-            f"- Candidates are all classification data that the lab or scikit-learn loads. One "
-            f"counts with {MIN_CASES} cases or more, if a forest on the final number of *random* "
+            "- Candidates are all classification data that the lab or scikit-learn loads and whose "
+            f"files were there. One counts with {MIN_CASES} cases or more, if a forest on the "
+            "final number of *random* "
             f"labels has a balanced accuracy of at most {HIGHEST} and at least {LEAST} above "
             "chance (column “random”; no strategy is looked at).",
             f"- {INITIAL} labels to begin with, then eight rounds. Sets with classes of "
