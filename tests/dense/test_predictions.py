@@ -11,7 +11,7 @@ from scipy.stats import entropy
 import labelwise as lw
 from labelwise._errors import InputError
 from labelwise.dense import predictions
-from labelwise.dense.predictions import Predicted, most_likely
+from labelwise.dense.predictions import Predicted, is_any_of, most_likely
 from volume_files import SHAPE, hard_members, nifti, normalized, probabilities, soft_members
 
 
@@ -229,3 +229,9 @@ def test_cases_in_which_nobody_sees_anything(tmp_path: Path) -> None:
 def test_most_likely_is_argmax() -> None:
     probs = np.random.default_rng(0).integers(0, 4, (5, 3, 4, 5))  # with many ties
     assert np.array_equal(most_likely(probs), probs.argmax(axis=0))
+
+
+def test_any_of_some_labels_is_isin() -> None:
+    labels = np.random.default_rng(0).integers(-2, 9, (5, 6, 7)).astype(np.int16)
+    for some in ([3], [-2, 0, 8], [7, 100]):
+        assert np.array_equal(is_any_of(labels, some), np.isin(labels, some))

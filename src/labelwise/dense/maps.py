@@ -115,7 +115,10 @@ def write_nifti(
     if whole:
         values = values.astype(smallest_type(values))
     elif scale is not None:
-        values = np.rint(values / scale).astype(np.uint16)
+        steps = np.empty(values.shape, np.uint16)
+        for z, plane in enumerate(values):  # a copy of all would take much memory
+            steps[z] = np.rint(plane / scale)
+        values = steps
     image = nibabel().Nifti1Image(values.T, grid.affine, dtype=values.dtype)
     image.header.set_xyzt_units("mm")
     if scale is not None and not whole:

@@ -91,7 +91,7 @@ class Predicted:
     def chance(self, m: int, slab: slice, channels: Sequence[int]) -> Array:
         """The probability of some classes by a member; a vote is 0 or 1."""
         if self.kind == "votes":
-            return np.isin(self.arrays[m][slab], channels).astype(np.float32)
+            return is_any_of(self.arrays[m][slab], channels).astype(np.float32)
         chances = self.arrays[m][channels, slab]
         return np.minimum(chances.sum(axis=0, dtype=np.float32), 1)
 
@@ -165,8 +165,8 @@ class Predicted:
         """Where the structure is, by the mean of the members and by each of them."""
         channels = structure.channels
         if self.kind != "regions":
-            members = [np.isin(labels, channels) for labels in self.members]
-            return np.isin(self.mean, channels), members
+            members = [is_any_of(labels, channels) for labels in self.members]
+            return is_any_of(self.mean, channels), members
         total: Any = 0
         members = []
         for m in range(len(self.arrays)):
@@ -184,7 +184,7 @@ class Predicted:
                 "labels: unknown for regions; let dataset.json or the class names say which label "
                 f"region {structure.name!r} has in the truth"
             )
-        return np.isin(self.truth, structure.labels)
+        return is_any_of(self.truth, structure.labels)
 
     def uncertainty(
         self, structure: Structure, loss: LossName | Loss, parts: Iterable[str]
@@ -210,6 +210,14 @@ def _recognize(array: Array) -> str:
         if not exclusive.all():
             return "regions"
     return "votes" if array.ndim == 3 else "probabilities"
+
+
+def is_any_of(array: Array, labels: Sequence[int]) -> Array:
+    """Where a label map has one of some labels: np.isin, many times faster for few."""
+    found = array == labels[0]
+    for label in labels[1:]:
+        found |= array == label
+    return found
 
 
 def labels_in(array: Array) -> set[int]:

@@ -122,7 +122,7 @@ def examine(
     predicted: Predicted, loss: LossName | Loss, events: Events | None, parts: Sequence[str] = ()
 ) -> Iterator[Details]:
     """Every structure of a case in turn, also with the volumes of these ``parts``."""
-    from scipy.ndimage import find_objects
+    from scipy.ndimage import center_of_mass, find_objects
 
     case, grid = predicted.case, predicted.case.grid
     for structure in predicted.structures(events):
@@ -150,7 +150,7 @@ def examine(
             mask = numbers[box] == k
             found = [other[box] & mask for other in (mean, *members)]
             own = start | {"component": k} | _volumes(grid, *found)
-            center = np.argwhere(mask).mean(axis=0) + [edge.start for edge in box]
+            center = np.add(center_of_mass(mask), [edge.start for edge in box])
             own |= dict(zip("xyz", grid.world(center).tolist(), strict=True))
             own["members"] = sum(bool(other.any()) for other in found[1:])
             own["eu"] = float(uncertainty["epistemic"][box][mask].mean(dtype=float))
