@@ -157,7 +157,7 @@ class Predicted:
         structures = []
         for name, labels in found.items():
             own = sorted(set(labels))
-            if own != [0]:
+            if own and own != [0]:
                 structures.append(Structure(name, own, own))
         return structures
 
