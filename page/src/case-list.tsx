@@ -3,15 +3,17 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { columnOf, derived, inDistribution, listed, numeric, wrong } from "./cases";
-import { PartsBar, Segments, Select } from "./count";
-import { R, meta, nameOfRow, textColumn } from "./data";
+import { Find, Panel, PartsBar, Segments, Select } from "./count";
+import { R, meta, nameOfRow, numberColumn, textColumn } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
+import { Rows, type View } from "./rows";
 import { equals, narrowed, rowsIn, sortedRows, withoutKeys } from "./selection";
 import { go, now as current, select } from "./state";
 import { tags } from "./tags";
 import { currentRow, openCase } from "./current";
 import { labelNames } from "./labels";
+import type { Row } from "./types";
 
 const ROW = 44;
 const SEEN = 14;
@@ -23,7 +25,7 @@ const width = signal(900);
 export function predictionWords(row: number, key: "pred" | "truth" | "second"): string {
   if (meta.multilabel) return labelNames(row, key).join(", ") || "none";
   const column = columnOf(key);
-  if (column === null) return "";
+  if (!column) return "";
   return column.names[column.codes[row]] ?? "–";
 }
 
@@ -39,14 +41,7 @@ function amounts(row: number): { aleatoric: number; epistemic: number } {
   };
 }
 
-const largest = computed(
-  () => meta.losses.find(({ key }) => key === current.loss)?.maximum_of_sum ?? 0,
-);
-const largestSeen = computed(() => {
-  const column = columnOf("total");
-  const seen = column === null ? 1 : column.edges[column.edges.length - 1];
-  return Math.min(seen, largest.value || seen);
-});
+const largestSeen = computed(() => columnOf("total")?.edges.at(-1) ?? 1);
 
 function topWords(row: number): string {
   const column = columnOf("top");
@@ -63,78 +58,87 @@ function Thumb({ row }: { row: number }) {
   );
 }
 
-function Line({ row, index, here }: { row: number; index: number; here: boolean }) {
-  const { aleatoric, epistemic } = amounts(row);
-  const bad = isWrong(row);
-  const tag = tags.value.get(row)?.tag;
-  return (
-    <tr class={here ? "here" : ""} aria-rowindex={index + 2} aria-selected={here}>
-      {hasPictures() && (
-        <td class="picture">
-          <Thumb row={row} />
-        </td>
-      )}
-      <th scope="row">
-        <button type="button" class="open" data-row={row} onClick={() => openCase(row)}>
-          {nameOfRow(row)}
-        </button>
-        {tag && <span class="tag">{tag}</span>}
-      </th>
-      <td>
-        <span class={bad ? "bad" : ""}>{predictionWords(row, "pred")}</span>{" "}
-        <span class="soft">{topWords(row)}</span>
-      </td>
-      {meta.labelled && (
-        <td>
-          {bad ? (
-            <span class="bad">✗ {predictionWords(row, "truth")}</span>
-          ) : (
-            <span class="good">✓</span>
-          )}
-        </td>
-      )}
-      <td class="bar">
-        <span class="amount">
-          <PartsBar aleatoric={aleatoric} epistemic={epistemic} largest={largestSeen.value} />
-          <span>{format.fixed(aleatoric + epistemic, 2)}</span>
-        </span>
-      </td>
-    </tr>
-  );
+function lineViews(): View<Row>[] {
+  const views: View<Row>[] = [
+    {
+      key: "predicted",
+      title: "predicted",
+      class: "",
+      cell: (row) => (
+        <>
+          <span class={isWrong(row) ? "bad" : ""}>{predictionWords(row, "pred")}</span>{" "}
+          <span class="soft">{topWords(row)}</span>
+        </>
+      ),
+    },
+    {
+      key: "uncertainty",
+      title: "uncertainty",
+      class: "bar",
+      cell: (row) => {
+        const { aleatoric, epistemic } = amounts(row);
+        return (
+          <span class="amount">
+            <PartsBar aleatoric={aleatoric} epistemic={epistemic} largest={largestSeen.value} />
+            <span>{format.fixed(aleatoric + epistemic, 2)}</span>
+          </span>
+        );
+      },
+    },
+  ];
+  if (meta.labelled)
+    views.splice(1, 0, {
+      key: "truth",
+      title: "truth",
+      class: "",
+      cell: (row) =>
+        isWrong(row) ? (
+          <span class="bad">✗ {predictionWords(row, "truth")}</span>
+        ) : (
+          <span class="good">✓</span>
+        ),
+    });
+  return views;
 }
 
-function List({ rows }: { rows: Uint32Array }) {
+function List({ rows, scale }: { rows: Uint32Array; scale: number }) {
   const start = Math.max(Math.min(Math.floor(top.value / ROW) - 3, rows.length - SEEN), 0);
-  const shown = rows.subarray(start, start + SEEN + 6);
+  const shown = Array.from(rows.subarray(start, start + SEEN + 6));
   const here = currentRow.value;
-  const after = rows.length - start - shown.length;
-  // browsers cannot scroll further than about 16 million pixels
-  const scale = Math.min(1, 8_000_000 / (rows.length * ROW || 1));
+  const gaps = {
+    start,
+    count: rows.length,
+    before: start * ROW * scale,
+    after: (rows.length - start - shown.length) * ROW * scale,
+  };
   return (
-    <table class="rows cases" aria-rowcount={rows.length + 1} aria-labelledby="cases-title">
-      <thead>
-        <tr>
-          {hasPictures() && <td />}
-          <th scope="col">case</th>
-          <th scope="col">predicted</th>
-          {meta.labelled && <th scope="col">truth</th>}
-          <th scope="col" class="bar">
-            uncertainty
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {start > 0 && (
-          <tr class="gap" aria-hidden="true" style={{ height: `${start * ROW * scale}px` }} />
-        )}
-        {Array.from(shown, (row, i) => (
-          <Line key={row} row={row} index={start + i} here={row === here} />
-        ))}
-        {after > 0 && (
-          <tr class="gap" aria-hidden="true" style={{ height: `${after * ROW * scale}px` }} />
-        )}
-      </tbody>
-    </table>
+    <Rows
+      class="cases"
+      label="Selected cases"
+      rows={shown}
+      gaps={gaps}
+      views={lineViews()}
+      name={nameOfRow}
+      rowClass={(row) => (row === here ? "here" : "")}
+      first={{
+        key: "case",
+        title: "case",
+        cell: (row) => (
+          <span class="caseline">
+            {hasPictures() && <Thumb row={row} />}
+            <button
+              class="open"
+              data-row={row}
+              aria-current={row === here ? "true" : undefined}
+              onClick={() => openCase(row)}
+            >
+              {nameOfRow(row)}
+            </button>
+            {tags.value.get(row)?.tag && <span class="tag">{tags.value.get(row)?.tag}</span>}
+          </span>
+        ),
+      }}
+    />
   );
 }
 
@@ -155,7 +159,6 @@ function Tiles({ rows }: { rows: Uint32Array }) {
         {Array.from(shown, (row) => (
           <li key={row}>
             <button
-              type="button"
               class={`tile ${row === here ? "here" : ""} ${isWrong(row) ? "bad" : ""}`}
               data-row={row}
               onClick={() => openCase(row)}
@@ -181,7 +184,7 @@ const ranks = computed(() => {
     columnOf("pred"),
   ];
   const base = inDistribution.value;
-  if (column === null || base === null || (!meta.multilabel && predicted === null)) return null;
+  if (!column || !base || (!meta.multilabel && !predicted)) return null;
   const MOST = 1000;
   const rows = sortedRows(rowsIn(base), column.codes, column.missing, true);
   const codes = new Uint16Array(R).fill(65535);
@@ -190,25 +193,14 @@ const ranks = computed(() => {
   // the first of each class, then the second of each …: rounds as a sort key, which is stable
   const candidates: { row: number; round: number }[] = [];
   for (let i = 0; i < rows.length && candidates.length < 20 * MOST; i++) {
-    const k = predicted === null ? 0 : Math.min(predicted.codes[rows[i]], size);
+    const k = !predicted ? 0 : Math.min(predicted.codes[rows[i]], size);
     candidates.push({ row: rows[i], round: seen[k]++ });
   }
   candidates.sort((a, b) => a.round - b.round);
   const n = Math.min(MOST, candidates.length);
   for (let i = 0; i < n; i++) codes[candidates[i].row] = i;
-  const edges = Float64Array.from({ length: n + 1 }, (_, i) => i);
-  return {
-    name: "next",
-    title: "to be labeled next",
-    kind: "number" as const,
-    codes,
-    missing: 65535,
-    names: [],
-    edges,
-    centers: edges.slice(0, n),
-    source: "page",
-    note: "",
-  };
+  const edges = Array.from({ length: n + 1 }, (_, i) => i);
+  return numberColumn("next", "to be labeled next", codes, edges, edges.slice(0, n));
 });
 derived.set("next", () => ranks.value);
 
@@ -238,53 +230,54 @@ export function CaseList() {
   }, [rows]);
   useEffect(() => {
     const element = scroller.current;
-    if (element === null) return;
+    if (!element) return;
     const observer = new ResizeObserver(() => (width.value = element.clientWidth));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const scale = rows === null ? 1 : Math.min(1, 8_000_000 / (rows.length * ROW || 1));
+  // browsers cannot scroll further than about 16 million pixels
+  const scale = !rows ? 1 : Math.min(1, 8_000_000 / (rows.length * ROW || 1));
   return (
-    <section class="panel" id="cases" aria-labelledby="cases-title" tabIndex={-1}>
-      <header>
-        <h2 id="cases-title">
+    <Panel
+      id="cases"
+      title={
+        <>
           Cases{" "}
-          <span
-            class="soft"
-            data-key="cases.n"
-            data-value={rows?.length ?? ""}
-            data-listed={rows?.length ?? ""}
-          >
-            {rows === null ? "" : format.count(rows.length)}
+          <span class="soft" data-key="cases.n" data-value={rows?.length ?? ""}>
+            {!rows ? "" : format.count(rows.length)}
           </span>
-        </h2>
-        {hasPictures() && (
-          <Segments
-            label="Show as"
-            value={grid ? "grid" : "list"}
-            options={[
-              ["grid", "grid"],
-              ["list", "list"],
-            ]}
-            change={(value) => go({ cases: value })}
+        </>
+      }
+      tools={
+        <>
+          {hasPictures() && (
+            <Segments
+              label="Show as"
+              value={grid ? "grid" : "list"}
+              options={[
+                ["grid", "grid"],
+                ["list", "list"],
+              ]}
+              change={(value) => go({ cases: value })}
+            />
+          )}
+          <Select
+            label="sort"
+            value={sort}
+            options={sortOptions()}
+            change={(value) => go({ sort: value, case: "" })}
           />
-        )}
-        <Select
-          label="sort"
-          value={sort}
-          options={sortOptions()}
-          change={(value) => go({ sort: value, case: "" })}
-        />
-        {meta.ids && <IdSearch />}
-        <button
-          type="button"
-          class="quiet"
-          title="Most epistemic first, each predicted class in turn"
-          onClick={() => select(narrowed([], [equals("next", "..50")]), "replace")}
-        >
-          50 to label next
-        </button>
-      </header>
+          {meta.ids && <IdSearch />}
+          <button
+            class="quiet"
+            title="Most epistemic first, each predicted class in turn"
+            onClick={() => select(narrowed([], [equals("next", "..50")]), "replace")}
+          >
+            50 to label next
+          </button>
+        </>
+      }
+    >
       <div
         class="scroller tall list"
         ref={scroller}
@@ -293,16 +286,16 @@ export function CaseList() {
         aria-label="Selected cases"
         onScroll={(event) => (top.value = event.currentTarget.scrollTop / (grid ? 1 : scale))}
       >
-        {rows === null ? (
+        {!rows ? (
           <p class="soft">Sorting …</p>
         ) : grid ? (
           <Tiles rows={rows} />
         ) : (
-          <List rows={rows} />
+          <List rows={rows} scale={scale} />
         )}
       </div>
       {rows !== null && rows.length > 0 && <Printed rows={rows} />}
-    </section>
+    </Panel>
   );
 }
 
@@ -310,23 +303,16 @@ function IdSearch() {
   const filter = current.terms.flatMap((term) => term.filters).find((each) => each.key === "id");
   void textColumn("id");
   return (
-    <input
-      type="search"
-      class="find"
+    <Find
       id="search"
-      placeholder="find an id  /"
-      aria-label="Find an id"
+      label="find an id  /"
       value={filter?.values[0] ?? ""}
-      onInput={(event) => {
-        const text = event.currentTarget.value;
+      change={(text) => {
         const rest = withoutKeys(current.terms, ["id"]);
-        go(
-          { terms: text === "" ? rest : narrowed(rest, [equals("id", text)]), case: "" },
-          "replace",
-        );
+        const terms = text === "" ? rest : narrowed(rest, [equals("id", text)]);
+        go({ terms, case: "" }, "replace");
       }}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter") return;
+      enter={() => {
         const first = listed.value?.[0];
         if (first !== undefined) openCase(first);
       }}

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { Fragment } from "preact";
 import { columnOf, wrong } from "./cases";
 import { predictionWords } from "./case-list";
-import { Figure } from "./count";
+import { Figure, PartsBar } from "./count";
 import { currentRow, openCase, placeInList, step } from "./current";
 import {
   K,
@@ -33,6 +33,7 @@ import {
 import { nearest } from "./nearest";
 import { pictureOf } from "./pictures";
 import { plan, refer } from "./refer";
+import { Rows, type View } from "./rows";
 import { go, now as current } from "./state";
 import { listed } from "./cases";
 import { setTag, tags } from "./tags";
@@ -62,12 +63,10 @@ export const caseMembers = computed<CaseMembers | null>(() => {
 function labelRows(row: number): LabelRow[] {
   const all = caseMembers.value;
   const votes = block("votes") as Codes | null;
-  const readers = votes === null ? 0 : readersOf(row, votes);
+  const readers = (block("votes.total") as Codes | null)?.[row] ?? 0;
   const voted = (label: number) =>
-    votes === null || readers === 0 || meta.events !== null
-      ? null
-      : votes[row * K + label] / readers;
-  if (all === null) return storedRows(row, voted);
+    !votes || readers === 0 || meta.events !== null ? null : votes[row * K + label] / readers;
+  if (!all) return storedRows(row, voted);
   const on = switchedOn(all);
   const { probs, width } = asked(on);
   const parts = decompose(probs, width, on.weights, current.loss);
@@ -90,35 +89,22 @@ function labelRows(row: number): LabelRow[] {
   return chosenRows(rows, row);
 }
 
-function readersOf(row: number, votes: Codes): number {
-  const totals = block("votes.total") as Codes | null;
-  if (totals !== null) return totals[row];
-  let sum = 0;
-  for (let k = 0; k < K; k++) sum += votes[row * K + k];
-  return sum;
-}
-
 /** Without members: what is embedded label by label. */
 function storedRows(row: number, voted: (label: number) => number | null): LabelRow[] {
   const [about, other] = [blockMeta("aleatoric"), blockMeta("epistemic")];
   const [au, eu] = [block("aleatoric") as Codes | null, block("epistemic") as Codes | null];
   const means = block("mean") as Codes | null;
-  const labels = block("label") as Codes | null;
   if (!about?.values || !other?.values || !au || !eu) return [];
-  const width = about.shape[1];
-  const rows: LabelRow[] = [];
-  for (let k = 0; k < width; k++) {
-    const label = labels === null ? k : labels[row * width + k];
-    rows.push({
-      label,
-      name: meta.labels[label],
-      mean: means === null ? NaN : (meta.blocks["mean"].values?.[means[row * L + k]] ?? NaN),
-      aleatoric: about.values[au[row * width + k]],
-      epistemic: other.values[eu[row * width + k]],
-      members: [],
-      votes: voted(label),
-    });
-  }
+  const [aleatoric, epistemic] = [about.values, other.values];
+  const rows = meta.labels.map((name, k) => ({
+    label: k,
+    name,
+    mean: means === null ? NaN : (meta.blocks["mean"].values?.[means[row * L + k]] ?? NaN),
+    aleatoric: aleatoric[au[row * L + k]],
+    epistemic: epistemic[eu[row * L + k]],
+    members: [],
+    votes: voted(k),
+  }));
   return chosenRows(rows, row);
 }
 
@@ -127,8 +113,8 @@ function truthNames(row: number): Set<string> {
   if (meta.multilabel) return new Set(labelNames(row, "truth"));
   const truth = columnOf("truth");
   const code = truth?.codes[row];
-  if (code === undefined || truth === null || code === truth.missing) return new Set();
-  if (meta.events === null) return new Set([meta.class_names[code]]);
+  if (code === undefined || !truth || code === truth.missing) return new Set();
+  if (!meta.events) return new Set([meta.class_names[code]]);
   return new Set(meta.labels.filter((_, e) => meta.events?.[e].inside.includes(code)));
 }
 
@@ -167,7 +153,7 @@ function Dots({ row }: { row: LabelRow }) {
       {spread(row.members).map(({ at: j, p, x }) => (
         <Fragment key={j}>
           <circle cx={at(p)} cy={y} r={lettered ? 2.2 : 3}>
-            <title>{`${memberNames[j] ?? j + 1} ${format.percent(p, 0)}`}</title>
+            <title>{memberWords(j, p)}</title>
           </circle>
           {lettered && (
             <text x={at(x)} y={y - 7} text-anchor="middle">
@@ -183,85 +169,79 @@ function Dots({ row }: { row: LabelRow }) {
 function Labels({ row }: { row: number }) {
   const rows = labelRows(row);
   const truth = truthNames(row);
-  const votes = rows.some((each) => each.votes !== null);
-  const largest = Math.max(...rows.map((each) => each.aleatoric + each.epistemic), 1e-9);
   if (rows.length === 0)
     return <p class="soft">Its members are not in this file: open the predictions to see them.</p>;
-  const hasMembers = rows[0].members.length > 0;
+  const largest = Math.max(...rows.map((each) => each.aleatoric + each.epistemic), 1e-9);
+  const figure = (each: LabelRow, name: "mean" | "aleatoric" | "epistemic", text: string) => (
+    <Figure name={`case.${each.name}.${name}`} value={each[name]} text={text} />
+  );
+  const views: View<LabelRow>[] = [
+    {
+      key: "mean",
+      title: "mean",
+      cell: (each) => figure(each, "mean", format.percent(each.mean, 0)),
+    },
+  ];
+  if (rows.some(({ votes }) => votes !== null))
+    views.push({
+      key: "readers",
+      title: "readers",
+      cell: ({ votes }) => format.percent(votes, 0),
+    });
+  if (rows[0].members.length > 0)
+    views.push({
+      key: "members",
+      title: meta.second_order === "members" ? "members" : "draws",
+      class: "dotcell",
+      cell: (each) => (
+        <>
+          <Dots row={each} />
+          <span class="hidden">
+            {each.members.map(({ at, p }) => memberWords(at, p)).join(", ")}
+          </span>
+        </>
+      ),
+    });
+  views.push({
+    key: "parts",
+    title: "AU, EU",
+    class: "bars",
+    cell: (each) => (
+      <>
+        <PartsBar aleatoric={each.aleatoric} epistemic={each.epistemic} largest={largest} />
+        <span class="hidden">
+          aleatoric {figure(each, "aleatoric", format.number(each.aleatoric))}, epistemic{" "}
+          {figure(each, "epistemic", format.number(each.epistemic))}
+        </span>
+      </>
+    ),
+  });
   return (
     <div class="scroller">
-      <table class="rows labels">
-        <caption class="hidden">Probability and uncertainty of the labels</caption>
-        <thead>
-          <tr>
-            <th scope="col">{meta.events === null ? "class" : "event"}</th>
-            <th scope="col" class="number">
-              mean
-            </th>
-            {votes && (
-              <th scope="col" class="number">
-                readers
-              </th>
-            )}
-            {hasMembers && (
-              <th scope="col">{meta.second_order === "members" ? "members" : "draws"}</th>
-            )}
-            <th scope="col">AU, EU</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((each) => (
-            <tr key={each.label} class={truth.has(each.name) ? "truth" : ""}>
-              <th scope="row">
-                {each.name}
-                {truth.has(each.name) && <span class="truthmark"> truth</span>}
-              </th>
-              <td class="number">
-                <Figure
-                  name={`case.${each.name}.mean`}
-                  value={each.mean}
-                  text={format.percent(each.mean, 0)}
-                />
-              </td>
-              {votes && <td class="number">{format.percent(each.votes, 0)}</td>}
-              {hasMembers && (
-                <td class="dotcell">
-                  <Dots row={each} />
-                  <span class="hidden">
-                    {each.members
-                      .map(({ at, p }) => `${memberNames[at] ?? at + 1} ${format.percent(p, 0)}`)
-                      .join(", ")}
-                  </span>
-                </td>
-              )}
-              <td class="bars">
-                <span
-                  class="parts"
-                  title={`aleatoric ${format.number(each.aleatoric)}, epistemic ${format.number(each.epistemic)}`}
-                >
-                  <span class="eu" style={{ width: `${(100 * each.epistemic) / largest}%` }} />
-                  <span class="au" style={{ width: `${(100 * each.aleatoric) / largest}%` }} />
-                </span>
-                <span class="hidden">
-                  <Figure
-                    name={`case.${each.name}.aleatoric`}
-                    value={each.aleatoric}
-                    text={format.number(each.aleatoric)}
-                  />
-                  ,{" "}
-                  <Figure
-                    name={`case.${each.name}.epistemic`}
-                    value={each.epistemic}
-                    text={format.number(each.epistemic)}
-                  />
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Rows
+        class="labels"
+        label="Probability and uncertainty of the labels"
+        rows={rows}
+        views={views}
+        name={({ name }) => name}
+        rowClass={({ name }) => (truth.has(name) ? "truth" : "")}
+        first={{
+          key: "name",
+          title: !meta.events ? "class" : "event",
+          cell: ({ name }) => (
+            <>
+              {name}
+              {truth.has(name) && <span class="truthmark"> truth</span>}
+            </>
+          ),
+        }}
+      />
     </div>
   );
+}
+
+function memberWords(at: number, p: number): string {
+  return `${memberNames[at] ?? at + 1} ${format.percent(p, 0)}`;
 }
 
 function verdict(row: number): string {
@@ -293,7 +273,7 @@ function About({ row }: { row: number }) {
   const items = shown.map(({ name, title, kind }) => {
     if (kind === "text") return [title, textColumn(name)?.[row] ?? ""];
     const column = storedColumn(name);
-    if (column === null) return [title, ""];
+    if (!column) return [title, ""];
     const code = column.codes[row];
     if (code === column.missing) return [title, "missing"];
     if (column.kind === "number") return [title, format.number(column.centers[code])];
@@ -320,12 +300,7 @@ function Nearest({ row }: { row: number }) {
       <ul>
         {found.map((other) => (
           <li key={other}>
-            <button
-              type="button"
-              class="tile"
-              onClick={() => openCase(other)}
-              title={nameOfRow(other)}
-            >
+            <button class="tile" onClick={() => openCase(other)} title={nameOfRow(other)}>
               {pictureOf(other) !== null && (
                 <img src={pictureOf(other) ?? ""} alt="" class="thumb" />
               )}
@@ -348,17 +323,10 @@ function Nearest({ row }: { row: number }) {
 const copied = signal("");
 
 export async function copy(text: string, where: (message: string) => void): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    where("copied");
-  } catch {
-    const field = document.createElement("textarea");
-    field.value = text;
-    document.body.append(field);
-    field.select();
-    where(document.execCommand("copy") ? "copied" : "could not be copied");
-    field.remove();
-  }
+  await navigator.clipboard.writeText(text).then(
+    () => where("copied"),
+    () => where("This browser does not let the page copy."),
+  );
 }
 
 function Notes({ row }: { row: number }) {
@@ -387,7 +355,6 @@ function Notes({ row }: { row: number }) {
         />
       </label>
       <button
-        type="button"
         class="quiet"
         onClick={() => void copy(link(), (message) => (copied.value = message))}
       >
@@ -395,6 +362,14 @@ function Notes({ row }: { row: number }) {
       </button>
       <span class="soft">{copied.value}</span>
     </div>
+  );
+}
+
+function Step({ by, label, possible }: { by: number; label: string; possible: boolean }) {
+  return (
+    <button class="quiet" aria-label={label} disabled={!possible} onClick={() => step(by)}>
+      {by < 0 ? "‹" : "›"}
+    </button>
   );
 }
 
@@ -418,32 +393,15 @@ export function CasePanel() {
           <header>
             <h2 id="case-title">{nameOfRow(row)}</h2>
             <span class="steps">
-              <button
-                type="button"
-                class="quiet"
-                aria-label="Previous case"
-                disabled={place <= 0}
-                onClick={() => step(-1)}
-              >
-                ‹
-              </button>
+              <Step by={-1} label="Previous case" possible={place > 0} />
               <span class="soft">
                 {place < 0
                   ? "not in the selection"
                   : `${format.count(place + 1)} of ${format.count(total)}`}
               </span>
-              <button
-                type="button"
-                class="quiet"
-                aria-label="Next case"
-                disabled={place + 1 >= total}
-                onClick={() => step(1)}
-              >
-                ›
-              </button>
+              <Step by={1} label="Next case" possible={place + 1 < total} />
             </span>
             <button
-              type="button"
               class="quiet close"
               aria-label="Close the case"
               onClick={() => go({ case: "" })}

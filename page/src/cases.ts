@@ -6,24 +6,18 @@ import {
   R,
   block,
   columnMetas,
+  flagColumn,
   hasColumn,
   meta,
   metaOf,
+  numberColumn,
   storedColumn,
   storedWeights,
   textColumn,
 } from "./data";
 import { type Filter, type Term, writeTerms } from "./hash";
 import { recomputed, recomputedBits, switchedOff } from "./members";
-import {
-  codeOf,
-  passing,
-  remembered,
-  restrict,
-  rowsIn,
-  sortedRows,
-  withoutKeys,
-} from "./selection";
+import { passing, remembered, restrict, rowsIn, sortedRows, withoutKeys } from "./selection";
 import { now as current, state } from "./state";
 import type { Codes, Column } from "./types";
 
@@ -35,21 +29,6 @@ export const LABEL_KEYS = ["hit", "missed", "alarm", "has"];
 export const derived = new Map<string, () => Column | null>();
 /** Counts up when a derived or dropped column changes without a change of the state. */
 export const epoch = signal(0);
-
-export function flagColumn(name: string, title: string, codes: Uint8Array): Column {
-  return {
-    name,
-    title,
-    kind: "flag",
-    codes,
-    missing: 255,
-    names: [],
-    edges: new Float64Array(0),
-    centers: new Float64Array(0),
-    source: "page",
-    note: "",
-  };
-}
 
 export function isKnown(key: string): boolean {
   if (LABEL_KEYS.includes(key)) return meta.multilabel;
@@ -74,21 +53,16 @@ export function columnOf(key: string): Column | null {
   return recomputed.value?.columns.get(name) ?? storedColumn(name);
 }
 
-/** Names of the columns that cases can be grouped or filtered by. */
+const ofTheModel = /^(predicted|second|truth|(total|aleatoric|epistemic)\..*)$/;
+
+/** Columns that cases can be grouped by. */
 export const groupable = computed(() =>
   columnMetas.value.filter(
-    ({ name, kind }) =>
-      ["category", "number", "flag"].includes(kind) &&
-      !["predicted", "second", "truth"].includes(name) &&
-      !PARTS.some((part) => name.startsWith(part + ".")),
+    ({ name, kind }) => ["category", "number"].includes(kind) && !ofTheModel.test(name),
   ),
 );
 
-export const numeric = computed(() =>
-  columnMetas.value.filter(
-    ({ name, kind }) => kind === "number" && !PARTS.some((part) => name.startsWith(part + ".")),
-  ),
-);
+export const numeric = computed(() => groupable.value.filter(({ kind }) => kind === "number"));
 
 const slices = new Map<number, Column>();
 
@@ -96,24 +70,13 @@ const slices = new Map<number, Column>();
 function probabilityColumn(label: number): Column | null {
   const about = meta.blocks["mean"];
   const codes = block("mean") as Codes | null;
-  if (label < 0 || about === undefined || codes === null || !about.edges || !about.values)
-    return null;
+  if (label < 0 || about === undefined || !codes || !about.edges || !about.values) return null;
   let found = slices.get(label);
   if (found === undefined) {
     const own = new Uint16Array(R);
     for (let i = 0; i < R; i++) own[i] = codes[i * L + label];
-    found = {
-      name: "p:" + meta.labels[label],
-      title: "probability of " + meta.labels[label],
-      kind: "number",
-      codes: own,
-      missing: 65535,
-      names: [],
-      edges: Float64Array.from(about.edges),
-      centers: Float64Array.from(about.values),
-      source: "model",
-      note: "",
-    };
+    const name = meta.labels[label];
+    found = numberColumn("p:" + name, "probability of " + name, own, about.edges, about.values);
     slices.set(label, found);
   }
   return found;
@@ -134,7 +97,7 @@ export const wrong = computed<Column | null>(() => {
   const codes = new Uint8Array(R);
   if (meta.multilabel) {
     const [truth, said] = [truthBits.value, predictedBits.value];
-    if (truth === null || said === null) return null;
+    if (!truth || !said) return null;
     for (let i = 0; i < R; i++) {
       for (let b = i * BYTES; b < (i + 1) * BYTES; b++) if (truth[b] !== said[b]) codes[i] = 1;
     }
@@ -143,7 +106,7 @@ export const wrong = computed<Column | null>(() => {
   } else {
     const truth = columnOf("truth");
     const predicted = columnOf("pred");
-    if (truth === null || predicted === null) return null;
+    if (!truth || !predicted) return null;
     const [t, p] = [truth.codes, predicted.codes];
     for (let i = 0; i < R; i++) {
       if (t[i] === truth.missing || p[i] === predicted.missing) codes[i] = 255;
@@ -158,7 +121,7 @@ derived.set("wrong", () => wrong.value);
 function labelMask(filter: Filter): Uint8Array | null {
   const truth = truthBits.value;
   const said = predictedBits.value;
-  if (truth === null || said === null) return null;
+  if (!truth || !said) return null;
   const out = new Uint8Array(R);
   const wanted = { hit: [1, 1], missed: [1, 0], alarm: [0, 1] }[filter.key] ?? [1, 1];
   for (const name of filter.values) {
@@ -178,7 +141,7 @@ function labelMask(filter: Filter): Uint8Array | null {
 /** Rows whose text (an id, say) contains one of the values. */
 function applyText(mask: Uint8Array, filter: Filter): boolean {
   const texts = textColumn(filter.key);
-  if (texts === null) return false;
+  if (!texts) return false;
   const wanted = filter.values.map((value) => value.toLowerCase());
   for (let i = 0; i < mask.length; i++) {
     if (mask[i] === 0) continue;
@@ -197,13 +160,14 @@ function applyFilter(mask: Uint8Array, filter: Filter): boolean {
   }
   if (metaOf(filter.key)?.kind === "text") return applyText(mask, filter);
   const column = columnOf(filter.key);
-  if (column === null) return false;
+  if (!column) return false;
   restrict(mask, column.codes, passing(column, filter));
   return true;
 }
 
 /** Rows that take part at all: in distribution, and embedded while members are switched off. */
 export const inDistribution = computed<Uint8Array | null>(() => {
+  if (meta.sampled && storedWeights.value === null) return null;
   const mask = new Uint8Array(R).fill(1);
   if (hasColumn("dataset")) {
     const set = storedColumn("dataset");
@@ -213,9 +177,8 @@ export const inDistribution = computed<Uint8Array | null>(() => {
   return mask;
 });
 
-function startMask(filters: Filter[]): Uint8Array | null {
-  const about = filters.some((filter) => filter.key === "dataset");
-  const base = about ? new Uint8Array(R).fill(1) : inDistribution.value?.slice();
+function startMask(everywhere: boolean): Uint8Array | null {
+  const base = everywhere ? new Uint8Array(R).fill(1) : inDistribution.value?.slice();
   if (base === undefined) return null;
   const now = recomputed.value;
   if (now !== null) for (let i = 0; i < R; i++) base[i] &= now.rows[i];
@@ -245,35 +208,24 @@ export function maskOf(terms: Term[], everywhere = false): Uint8Array | null {
     return known;
   }
   const mask = makeMask(terms, everywhere);
-  if (mask === null) return null;
+  if (!mask) return null;
   if (cache.size >= MOST_CACHED) cache.delete(cache.keys().next().value as string);
   cache.set(key, mask);
   return mask;
 }
 
 function makeMask(terms: Term[], everywhere: boolean): Uint8Array | null {
-  const start = (filters: Filter[]) =>
-    startMask(everywhere ? [{ key: "dataset", values: [], not: false }, ...filters] : filters);
-  if (terms.length === 0 || !terms[0].add) {
-    const all = start([]);
-    return all && combine(all, terms);
+  const all: Term[] = terms[0]?.add ? [] : [{ add: true, filters: [] }];
+  let mask: Uint8Array | null = null;
+  for (const { add, filters } of [...all, ...terms]) {
+    const own = startMask(everywhere || filters.some(({ key }) => key === "dataset"));
+    if (own === null) return null;
+    for (const filter of filters) if (!applyFilter(own, filter)) return null;
+    if (!mask) mask = own;
+    else if (add) for (let i = 0; i < R; i++) mask[i] |= own[i];
+    else for (let i = 0; i < R; i++) mask[i] &= own[i] ^ 1;
   }
-  const [first, ...rest] = terms;
-  const mask = start(first.filters);
-  if (mask === null) return null;
-  for (const filter of first.filters) if (!applyFilter(mask, filter)) return null;
-  return combine(mask, rest);
-
-  function combine(mask: Uint8Array, terms: Term[]): Uint8Array | null {
-    for (const term of terms) {
-      const own = start(term.filters);
-      if (own === null) return null;
-      for (const filter of term.filters) if (!applyFilter(own, filter)) return null;
-      if (term.add) for (let i = 0; i < R; i++) mask[i] |= own[i];
-      else for (let i = 0; i < R; i++) mask[i] &= own[i] ^ 1;
-    }
-    return mask;
-  }
+  return mask;
 }
 
 /** The selection but for a view's own keys; the same array as long as the rest is the same. */
@@ -287,89 +239,10 @@ export const selected = computed(() => {
   return maskOf(state.peek().terms);
 });
 
-export const weights = computed<Float32Array | null>(
-  () => recomputed.value?.weights ?? storedWeights.value,
-);
+const ONES = new Float32Array(R).fill(1);
 
-export interface Figures {
-  n: number;
-  /** Sum of weights, and the number of cases that are worth as much. */
-  weight: number;
-  effective: number;
-  labelled: number;
-  right: number;
-  /** The same, weighted. */
-  accuracy: number;
-  total: number;
-  aleatoric: number;
-  epistemic: number;
-  flagged: number;
-  flaggedCount: number;
-  top: number;
-}
-
-/** Number of cases, shares and means over a mask, in one pass. */
-export function figuresOf(mask: Uint8Array): Figures | null {
-  const [au, eu, top] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("top")];
-  const flagged = columnOf("flagged");
-  const wrongs = meta.labelled ? wrong.value : null;
-  if (au === null || eu === null || flagged === null || (meta.labelled && wrongs === null))
-    return null;
-  const w = weights.value;
-  if (meta.sampled && w === null) return null;
-  const [auCenter, euCenter] = [padded(au), padded(eu)];
-  const topCenter = top === null ? null : padded(top);
-  let n = 0;
-  let weight = 0;
-  let squares = 0;
-  let labelled = 0;
-  let right = 0;
-  let labelledWeight = 0;
-  let rightWeight = 0;
-  let aleatoric = 0;
-  let epistemic = 0;
-  let flaggedWeight = 0;
-  let flaggedCount = 0;
-  let tops = 0;
-  const [a, e, f, x] = [au.codes, eu.codes, flagged.codes, wrongs?.codes];
-  const rows = rowsIn(mask);
-  for (let r = 0; r < rows.length; r++) {
-    const i = rows[r];
-    const wi = w === null ? 1 : w[i];
-    n++;
-    weight += wi;
-    squares += wi * wi;
-    aleatoric += wi * auCenter[a[i]];
-    epistemic += wi * euCenter[e[i]];
-    if (f[i] === 1) {
-      flaggedWeight += wi;
-      flaggedCount++;
-    }
-    if (topCenter !== null && top !== null) tops += wi * topCenter[top.codes[i]];
-    if (x !== undefined && x[i] !== 255) {
-      labelled++;
-      labelledWeight += wi;
-      if (x[i] === 0) {
-        right++;
-        rightWeight += wi;
-      }
-    }
-  }
-  return {
-    n,
-    weight,
-    effective: squares > 0 ? (weight * weight) / squares : 0,
-    labelled,
-    right,
-    accuracy: rightWeight / labelledWeight,
-    total: (aleatoric + epistemic) / weight,
-    aleatoric: aleatoric / weight,
-    epistemic: epistemic / weight,
-    flagged: flaggedWeight / weight,
-    flaggedCount,
-    top: tops / weight,
-  };
-}
+/** How many cases each row stands for: 1, unless they are a sample or members are switched off. */
+export const weights = computed(() => recomputed.value?.weights ?? storedWeights.value ?? ONES);
 
 const paddings = new WeakMap<Float64Array, Float64Array>();
 
@@ -384,27 +257,14 @@ export function padded(column: Column): Float64Array {
   return found;
 }
 
-export const figures = computed(() => {
-  const mask = selected.value;
-  return mask === null
-    ? null
-    : remembered(mask, "figures " + referKey.value, () => figuresOf(mask));
-});
-export const allFigures = computed(() => {
-  const mask = maskOf([]);
-  return mask === null
-    ? null
-    : remembered(mask, "figures " + referKey.value, () => figuresOf(mask));
-});
-
 /** The selected rows in the order of the list. */
 export const listed = computed<Uint32Array | null>(() => {
   const mask = selected.value;
   const sort = sortKey.value;
-  if (mask === null) return null;
+  if (!mask) return null;
   const falling = sort.startsWith("-");
   const column = columnOf(falling ? sort.slice(1) : sort);
-  if (column === null) return null;
+  if (!column) return null;
   return remembered(mask, "sorted " + sort, () =>
     sortedRows(rowsIn(mask), column.codes, column.missing, falling),
   );
@@ -417,14 +277,5 @@ export function titleOf(key: string): string {
     const unit = meta.losses.find((each) => each.key === loss.value)?.unit;
     return unit ? `${key}, ${unit}` : key;
   }
-  const fixed: Record<string, string> = {
-    pred: "predicted",
-    truth: "truth",
-    wrong: "wrong",
-    refer: "flagged",
-    top: "probability of the prediction",
-  };
-  return fixed[key] ?? metaOf(columnName(key))?.title ?? key;
+  return metaOf(columnName(key))?.title ?? key;
 }
-
-export { codeOf };

@@ -25,7 +25,7 @@ export async function inflate(
 /** The text of a data element, which is then removed: it is not needed twice. */
 export function takeText(name: string): string | null {
   const element = document.getElementById("data-" + name);
-  if (element === null) return null;
+  if (!element) return null;
   const text = element.textContent ?? "";
   element.remove();
   return text;
@@ -51,17 +51,4 @@ export function asNumbers(bytes: Source, dtype: string): Codes | Float32Array | 
   if (dtype === "f4") return new Float32Array(buffer, byteOffset, byteLength / 4);
   if (dtype === "f8") return new Float64Array(buffer, byteOffset, byteLength / 8);
   throw new Error(`unknown type of numbers: ${dtype}`);
-}
-
-export async function numbersNamed(
-  name: string,
-  dtype: string,
-): Promise<Codes | Float32Array | Float64Array | null> {
-  const bytes = await bytesNamed(name);
-  return bytes === null ? null : asNumbers(bytes, dtype);
-}
-
-export async function textsNamed(name: string): Promise<string[] | null> {
-  const bytes = await bytesNamed(name);
-  return bytes === null ? null : (JSON.parse(new TextDecoder().decode(bytes)) as string[]);
 }

@@ -1,12 +1,11 @@
 // Costs as typed: empty until given; an invalid one marks the plan as not computed.
 
 import { signal } from "@preact/signals";
-import { inDistribution, maskOf } from "./cases";
+import { maskOf } from "./cases";
 import { ClassChoice, Count, Figure } from "./count";
 import { R, meta } from "./data";
 import * as format from "./format";
-import { embedded } from "./members";
-import { type CostTexts, NO_COSTS, costTexts, costs, plan } from "./refer";
+import { type CostTexts, NO_COSTS, costTexts, costs, plan, planOf } from "./refer";
 import { equals, withoutKeys } from "./selection";
 import { go, now as current } from "./state";
 
@@ -15,7 +14,7 @@ function write(texts: CostTexts): void {
 }
 
 const FIELDS: [keyof Omit<CostTexts, "of">, string, string][] = [
-  ["missed", "missing a class costs", meta.multilabel ? "1" : "1"],
+  ["missed", "missing a class costs", "1"],
   ["alarm", "a false alarm costs", meta.multilabel ? "1" : "0"],
   ["abstain", "abstaining costs", "not possible"],
   ["ask", "asking an expert costs", "not possible"],
@@ -23,10 +22,6 @@ const FIELDS: [keyof Omit<CostTexts, "of">, string, string][] = [
 ];
 
 const adding = signal("");
-
-function invalid(text: string): boolean {
-  return text.trim() !== "" && !(Number(text) >= 0 && Number.isFinite(Number(text)));
-}
 
 function CostField(props: {
   label: string;
@@ -44,7 +39,6 @@ function CostField(props: {
         class="cost"
         value={value}
         placeholder={hint}
-        aria-invalid={invalid(value)}
         onInput={(event) => change(event.currentTarget.value)}
       />
     </label>
@@ -89,7 +83,6 @@ export function CostPanel() {
             change={(text) => set(name, 1, text)}
           />
           <button
-            type="button"
             class="link"
             aria-label={`Remove the costs of ${name}`}
             onClick={() =>
@@ -114,7 +107,7 @@ export function CostPanel() {
           }
         />
         {current.costs !== "" && (
-          <button type="button" class="link" onClick={() => write(NO_COSTS)}>
+          <button class="link" onClick={() => write(NO_COSTS)}>
             clear all costs
           </button>
         )}
@@ -131,19 +124,10 @@ export function CostPanel() {
 }
 
 function PlanSummary() {
-  const found = plan.value;
   const mask = maskOf(withoutKeys(current.terms, ["decision", "flagged"]));
-  if (found === null || mask === null) return <p class="soft">Computing …</p>;
-  const counts = [0, 0, 0];
-  let [cost, n] = [0, 0];
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0 || found.action[i] === 255) continue;
-    counts[found.action[i]]++;
-    cost += found.cost[i];
-    n++;
-  }
+  if (!plan.value || !mask) return <p class="soft">Computing …</p>;
+  const { counts, cost, n } = planOf(mask);
   const names = ["predict", "abstain", "ask"];
-  const partial = embedded.value !== null && embedded.value.n < (inDistribution.value?.length ?? 0);
   return (
     <p class="result">
       {names.map((name, k) => (
@@ -158,11 +142,10 @@ function PlanSummary() {
         </span>
       ))}
       <span class="entry">
-        expected cost a case{" "}
-        <Figure name="plan.cost" value={cost / n} text={format.number(cost / n)} />
+        expected cost a case <Figure name="plan.cost" value={cost} text={format.number(cost)} />
       </span>
-      {partial && (
-        <span class="soft"> of the {format.count(n)} cases whose members are in this file</span>
+      {n < R && (
+        <span class="soft"> of {format.count(n)} cases whose members are in this file</span>
       )}
     </p>
   );

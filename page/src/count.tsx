@@ -28,7 +28,6 @@ export function Count({ n, filters, keys, name, label, children, ...rest }: Coun
     );
   return (
     <button
-      type="button"
       {...described}
       data-count={n}
       class={kind}
@@ -73,6 +72,51 @@ export function PartsBar(props: { aleatoric: number; epistemic: number; largest:
   );
 }
 
+interface PanelProps {
+  id: string;
+  title: ComponentChildren;
+  /** Beside the title. */
+  tools: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** One of the views. */
+export function Panel({ id, title, tools, children }: PanelProps) {
+  return (
+    <section class="panel" id={id} aria-labelledby={`${id}-title`} tabIndex={-1}>
+      <header>
+        <h2 id={`${id}-title`}>{title}</h2>
+        {tools}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+interface FindProps {
+  label: string;
+  value: string;
+  change: (text: string) => void;
+  id?: string;
+  /** What Enter does. */
+  enter?: () => void;
+}
+
+export function Find({ label, value, change, id, enter }: FindProps) {
+  return (
+    <input
+      type="search"
+      class="find"
+      id={id}
+      aria-label={label}
+      placeholder={label}
+      value={value}
+      onInput={(event) => change(event.currentTarget.value)}
+      onKeyDown={(event) => event.key === "Enter" && enter?.()}
+    />
+  );
+}
+
 interface ChoiceProps {
   label: string;
   value: string;
@@ -85,7 +129,6 @@ export function Segments({ label, value, options, change }: ChoiceProps) {
     <span class="segments" role="group" aria-label={label}>
       {options.map(([key, text]) => (
         <button
-          type="button"
           key={key}
           data-option={key}
           aria-pressed={key === value}
@@ -138,13 +181,12 @@ export function ClassChoice(props: {
         value={value}
         placeholder="name of a class"
         onChange={(event) => {
-          const text = event.currentTarget.value.trim().toLowerCase();
+          const text = event.currentTarget.value.toLowerCase();
           const exact = names.find((name) => name.toLowerCase() === text);
           const found = exact ?? names.find((name) => name.toLowerCase().includes(text));
           if (found !== undefined && text !== "") change(found);
-          else event.currentTarget.setCustomValidity("No class has this name.");
+          else event.currentTarget.value = value;
         }}
-        onInput={(event) => event.currentTarget.setCustomValidity("")}
       />
     </label>
   );

@@ -22,7 +22,7 @@ export function openCase(row: number, how: "push" | "replace" = "push"): void {
 
 export function step(by: number): void {
   const rows = listed.value;
-  if (rows === null || rows.length === 0) return;
+  if (!rows || rows.length === 0) return;
   const next = Math.min(Math.max(placeInList.value + by, 0), rows.length - 1);
   openCase(rows[next], "replace");
 }

@@ -1,19 +1,76 @@
 // All cases as columns: stored ones, those that are derived from them, and dropped ones.
 
 import { type Signal, computed, signal } from "@preact/signals";
-import { asNumbers, bytesNamed, numbersNamed, textsNamed } from "./columns";
+import { asNumbers, bytesNamed } from "./columns";
 import type { BlockMeta, Codes, Column, ColumnMeta, Meta } from "./types";
 
 export const meta = JSON.parse(document.getElementById("meta")?.textContent ?? "{}") as Meta;
 export const R = meta.rows;
 export const K = meta.class_names.length;
 export const L = meta.labels.length;
-const NONE = new Float64Array(0);
 
 export const columnMetas = signal<ColumnMeta[]>(meta.columns);
-const stored = new Map<string, Signal<Column | null>>();
-const texts = new Map<string, Signal<string[] | null>>();
-const blocks = new Map<string, Signal<Codes | Float32Array | Float64Array | null>>();
+
+type Numbers = Codes | Float32Array | Float64Array;
+
+/** What is inflated when it is first asked for: null until then. */
+class Lazy<T> {
+  private cells = new Map<string, Signal<T | null>>();
+  private loading = new Map<string, Promise<void>>();
+  constructor(private load: (name: string) => Promise<T | null>) {}
+
+  get(name: string): T | null {
+    void this.wait(name);
+    return this.cells.get(name)?.value ?? null;
+  }
+
+  wait(name: string): Promise<void> {
+    let done = this.loading.get(name);
+    if (done === undefined) {
+      this.set(name, null);
+      done = this.load(name).then((value) => this.set(name, value));
+      this.loading.set(name, done);
+    }
+    return done;
+  }
+
+  set(name: string, value: T | null): void {
+    const cell = this.cells.get(name);
+    if (cell) cell.value = value;
+    else this.cells.set(name, signal<T | null>(value));
+    if (value !== null) this.loading.set(name, Promise.resolve());
+  }
+}
+
+/** When these columns can be read at once. */
+export async function loaded(names: string[]): Promise<void> {
+  for (const name of names)
+    await (metaOf(name)?.kind === "text" ? texts.wait(name) : stored.wait(name));
+}
+
+async function numbersNamed(name: string, dtype: string): Promise<Numbers | null> {
+  const bytes = await bytesNamed(name);
+  return bytes && asNumbers(bytes, dtype);
+}
+
+const stored = new Lazy<Column>(async (name) => {
+  const column = metaOf(name);
+  if (column === undefined || column.kind === "text") return null;
+  const codes = await numbersNamed(name, column.dtype);
+  return codes && makeColumn(column, codes as Codes);
+});
+
+const texts = new Lazy<string[]>(async (name) => {
+  const bytes = metaOf(name)?.kind === "text" ? await bytesNamed(name) : null;
+  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as string[]);
+});
+
+const blocks = new Lazy<Numbers>(async (name) => {
+  const values = await numbersNamed(name, meta.blocks[name].dtype);
+  if (values && meta.blocks[name].steps)
+    for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
+  return values;
+});
 
 export function hasColumn(name: string): boolean {
   return columnMetas.value.some((column) => column.name === name);
@@ -27,12 +84,6 @@ export function missingCode(dtype: string): number {
   return { u1: 255, u2: 65535, u4: 4294967295 }[dtype] ?? 4294967295;
 }
 
-function namesOf(column: ColumnMeta): string[] {
-  if (column.names === "classes") return meta.class_names;
-  if (column.names === "members") return meta.members?.names ?? [];
-  return column.names ?? [];
-}
-
 export function makeColumn(column: ColumnMeta, codes: Codes): Column {
   return {
     name: column.name,
@@ -40,51 +91,59 @@ export function makeColumn(column: ColumnMeta, codes: Codes): Column {
     kind: column.kind as Column["kind"],
     codes,
     missing: missingCode(column.dtype),
-    names: namesOf(column),
-    edges: column.edges ? Float64Array.from(column.edges) : NONE,
-    centers: column.centers ? Float64Array.from(column.centers) : NONE,
-    source: column.source ?? "",
-    note: column.note ?? "",
+    names: column.names === "classes" ? meta.class_names : (column.names ?? []),
+    edges: Float64Array.from(column.edges ?? []),
+    centers: Float64Array.from(column.centers ?? []),
+  };
+}
+
+const NONE = new Float64Array(0);
+
+/** Yes, no, or missing: 1, 0, 255. */
+export function flagColumn(name: string, title: string, codes: Uint8Array): Column {
+  return { name, title, kind: "flag", codes, missing: 255, names: [], edges: NONE, centers: NONE };
+}
+
+/** Numbers as bins; 65535 is missing. */
+export function numberColumn(
+  name: string,
+  title: string,
+  codes: Uint16Array,
+  edges: ArrayLike<number>,
+  centers: ArrayLike<number>,
+): Column {
+  return {
+    ...flagColumn(name, title, new Uint8Array(0)),
+    kind: "number",
+    codes,
+    missing: 65535,
+    edges: Float64Array.from(edges),
+    centers: Float64Array.from(centers),
   };
 }
 
 /** A stored column, or null while it is being inflated. */
 export function storedColumn(name: string): Column | null {
-  let found = stored.get(name);
-  if (found === undefined) {
-    const cell = signal<Column | null>(null);
-    found = cell;
-    stored.set(name, cell);
-    const column = metaOf(name);
-    if (column !== undefined && column.kind !== "text") {
-      void numbersNamed(name, column.dtype).then((codes) => {
-        if (codes !== null) cell.value = makeColumn(column, codes as Codes);
-      });
-    }
-  }
-  return found.value;
+  return stored.get(name);
+}
+
+function addMeta(column: ColumnMeta): void {
+  columnMetas.value = [...columnMetas.value.filter((x) => x.name !== column.name), column];
 }
 
 export function addColumn(column: ColumnMeta, codes: Codes): void {
-  stored.set(column.name, signal<Column | null>(makeColumn(column, codes)));
-  columnMetas.value = [...columnMetas.value.filter((x) => x.name !== column.name), column];
+  stored.set(column.name, makeColumn(column, codes));
+  addMeta(column);
 }
 
 export function addTexts(column: ColumnMeta, values: string[]): void {
-  texts.set(column.name, signal<string[] | null>(values));
-  columnMetas.value = [...columnMetas.value.filter((x) => x.name !== column.name), column];
+  texts.set(column.name, values);
+  addMeta(column);
 }
 
 /** A column of texts, or null while it is being inflated. */
 export function textColumn(name: string): string[] | null {
-  let found = texts.get(name);
-  if (found === undefined) {
-    const cell = signal<string[] | null>(null);
-    found = cell;
-    texts.set(name, cell);
-    if (metaOf(name)?.kind === "text") void textsNamed(name).then((list) => (cell.value = list));
-  }
-  return found.value;
+  return texts.get(name);
 }
 
 export function blockMeta(name: string): BlockMeta | null {
@@ -92,44 +151,17 @@ export function blockMeta(name: string): BlockMeta | null {
 }
 
 /** The numbers of a block, or null while they are being inflated or if there are none. */
-export function block(name: string): Codes | Float32Array | Float64Array | null {
-  const about = meta.blocks[name];
-  if (about === undefined) return null;
-  let found = blocks.get(name);
-  if (found === undefined) {
-    const cell = signal<Codes | Float32Array | Float64Array | null>(null);
-    found = cell;
-    blocks.set(name, cell);
-    void bytesNamed(name).then((bytes) => {
-      if (bytes === null) return;
-      const values = asNumbers(bytes, about.dtype);
-      if (about.steps) for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
-      cell.value = values;
-    });
-  }
-  return found.value;
+export function block(name: string): Numbers | null {
+  return meta.blocks[name] ? blocks.get(name) : null;
 }
 
 export function setBlock(name: string, about: BlockMeta, values: Codes): void {
   meta.blocks[name] = about;
-  blocks.set(name, signal<Codes | Float32Array | Float64Array | null>(values));
+  blocks.set(name, values);
 }
 
-/** Weights of the rows where they are a sample of all cases. */
-export const storedWeights = computed<Float32Array | null>(() => {
-  const name = metaOf("weight") ? "weight" : null;
-  if (name === null) return null;
-  weightCell ??= signal<Float32Array | null>(null);
-  if (!weightStarted) {
-    weightStarted = true;
-    void numbersNamed("weight", "f4").then((values) => {
-      if (weightCell) weightCell.value = values as Float32Array;
-    });
-  }
-  return weightCell.value;
-});
-let weightCell: Signal<Float32Array | null> | null = null;
-let weightStarted = false;
+/** Weights of the rows where they are a sample of all cases; null while they are being inflated. */
+export const storedWeights = computed(() => block("weight") as Float32Array | null);
 
 const rowOf = computed<Map<string, number>>(() => {
   const ids = meta.ids ? textColumn("id") : null;

@@ -1,7 +1,7 @@
 // Files opened or dropped on the page: a table that joins by id, the predictions, pictures. Nothing leaves the machine.
 
 import { signal } from "@preact/signals";
-import { epoch } from "./cases";
+import { epoch, isKnown } from "./cases";
 import { parseCsv } from "./csv";
 import {
   K,
@@ -9,17 +9,19 @@ import {
   addColumn,
   addTexts,
   meta,
+  metaOf,
   nameOfRow,
   rowNamed,
   rowsByName,
   setBlock,
-  textColumn,
+  loaded,
 } from "./data";
 import * as format from "./format";
-import { type CaseMembers, membersAt, embedded } from "./members";
+import { type CaseMembers, binned, membersAt, embedded } from "./members";
 import { type StoredArray, isReadable, readHeader, readZip, slice } from "./npy";
 import { droppedImages, stem } from "./pictures";
 import { notice } from "./state";
+import { setTag, unsaved } from "./tags";
 import type { ColumnMeta } from "./types";
 
 const MOST_NAMES = 5000;
@@ -52,7 +54,8 @@ async function readCase(row: number): Promise<CaseMembers | null> {
   const probs = new Float64Array(members.length * K);
   members.forEach((values, j) => probs.set(values, j * K));
   const weights = new Float64Array(members.length).fill(1 / members.length);
-  if (meta.members?.weights?.length === members.length) weights.set(meta.members.weights);
+  const stored = embedded.peek()?.weights;
+  if (stored?.length === members.length) weights.set(stored);
   return { labels: Uint32Array.from({ length: K }, (_, k) => k), probs, weights };
 }
 
@@ -104,7 +107,7 @@ async function readPredictions(file: File): Promise<string> {
 /** Whether the first embedded case has the same members in the file. */
 async function agrees(): Promise<boolean> {
   const found = embedded.value;
-  if (found === null || meta.second_order !== "members" || found.labels !== undefined) return true;
+  if (found === null || meta.second_order !== "members" || found.labels !== null) return true;
   const [stored, read] = [membersAt(0), await readCase(found.rows[0])];
   if (stored === null || read === null || stored.probs.length !== read.probs.length) return false;
   return stored.probs.every((p, i) => Math.abs(p - read.probs[i]) < 1e-3);
@@ -124,8 +127,9 @@ function idColumn(header: string[], rows: string[][]): { at: number; matched: nu
 }
 
 async function readTable(file: File): Promise<string> {
-  if (meta.ids && textColumn("id") === null) await new Promise((done) => setTimeout(done, 500));
-  const [header, ...rows] = parseCsv(await file.text());
+  await loaded(["id"]);
+  const [first, ...rows] = parseCsv(await file.text());
+  let header = first;
   if (header === undefined || rows.length === 0) throw new Error("it has no rows");
   const named = header.findIndex((name) => /^(id|ids|case|row)$/i.test(name.trim()));
   const { at, matched } = meta.ids ? idColumn(header, rows) : { at: named, matched: rows.length };
@@ -140,15 +144,19 @@ async function readTable(file: File): Promise<string> {
   if (joined < target.filter((row) => row !== null).length)
     throw new Error("an id occurs more than once");
   const added: string[] = [];
+  if (takeTags(header, rows, target)) {
+    added.push("tags and notes");
+    header = header.map((name) => (name === "tag" || name === "note" ? "" : name));
+  }
   const votes = votesOf(header, rows, target);
   header.forEach((name, j) => {
-    if (j === at || votes.has(j)) return;
+    if (j === at || votes.has(j) || name === "") return;
     const values: string[] = new Array<string>(R).fill("");
     rows.forEach((row, i) => {
       const to = target[i];
       if (to !== null) values[to] = (row[j] ?? "").trim();
     });
-    const own = columnName(name.trim() || `column ${j + 1}`);
+    const own = columnName(name.trim());
     addValues(own, values);
     added.push(own);
   });
@@ -158,18 +166,28 @@ async function readTable(file: File): Promise<string> {
   return `Joined ${added.join(", ")} for ${format.plural(joined, "case")}${unknown > 0 ? `; ${format.plural(unknown, "row")} with unknown ids` : ""}.`;
 }
 
-/** A name that no column of the model has. */
+/** A name that means nothing else on the page. */
 function columnName(name: string): string {
-  return meta.columns.some((column) => column.name === name && column.source !== "metadata")
-    ? `${name} (file)`
-    : name;
+  return isKnown(name) && metaOf(name)?.source !== "metadata" ? `${name} (file)` : name;
+}
+
+/** Tags and notes that were exported from a page like this. */
+function takeTags(header: string[], rows: string[][], target: (number | null)[]): boolean {
+  const [tag, note] = [header.indexOf("tag"), header.indexOf("note")];
+  if (tag < 0 || note < 0) return false;
+  rows.forEach((row, i) => {
+    const to = target[i];
+    if (to !== null) setTag(to, { tag: row[tag] ?? "", note: row[note] ?? "" });
+  });
+  unsaved.value = false;
+  return true;
 }
 
 export function addValues(name: string, values: string[]): void {
   const given = values.filter((value) => value !== "");
   const distinct = [...new Set(given)];
   const numbers = given.every((value) => Number.isFinite(Number(value)));
-  const about = { name, title: name, source: "metadata", note: null };
+  const about = { name, title: name, source: "metadata" };
   if (numbers && distinct.length > FEW_NUMBERS) addNumbers(about, values);
   else if (distinct.length > MOST_NAMES)
     addTexts({ ...about, kind: "text", dtype: "json" }, values);
@@ -184,10 +202,7 @@ export function addValues(name: string, values: string[]): void {
   }
 }
 
-function addNumbers(
-  about: Pick<ColumnMeta, "name" | "title" | "source" | "note">,
-  values: string[],
-): void {
+function addNumbers(about: Pick<ColumnMeta, "name" | "title" | "source">, values: string[]): void {
   const numbers = Float64Array.from(values, (value) => (value === "" ? NaN : Number(value)));
   const sorted = numbers.filter((x) => !Number.isNaN(x)).sort();
   const edges: number[] = [sorted[0]];
@@ -196,21 +211,9 @@ function addNumbers(
     if (edge > edges[edges.length - 1]) edges.push(edge);
   }
   const last = sorted[sorted.length - 1];
-  if (last > edges[edges.length - 1]) edges.push(last);
-  if (edges.length < 2) edges.push(edges[0] + 1);
-  const bins = edges.length - 1;
-  const [sums, counts] = [new Float64Array(bins), new Float64Array(bins)];
-  const codes = new Uint8Array(R).fill(255);
-  numbers.forEach((x, i) => {
-    if (Number.isNaN(x)) return;
-    let code = 0;
-    while (code + 1 < bins && edges[code + 1] <= x) code++;
-    codes[i] = code;
-    sums[code] += x;
-    counts[code]++;
-  });
-  const centers = Array.from(sums, (sum, b) => (counts[b] > 0 ? sum / counts[b] : edges[b]));
-  addColumn({ ...about, kind: "number", dtype: "u1", edges, centers }, codes);
+  edges.push(last > edges[edges.length - 1] ? last : last + 1);
+  const { codes, centers } = binned(about.name, about.title, numbers, edges);
+  addColumn({ ...about, kind: "number", dtype: "u2", edges, centers: [...centers] }, codes);
 }
 
 /** Columns named like the classes are the readers' votes. */
@@ -236,15 +239,8 @@ function votesOf(header: string[], rows: string[][], target: (number | null)[]):
   });
   setBlock("votes", { dtype: "u2", shape: [R, K] }, votes);
   setBlock("votes.total", { dtype: "u2", shape: [R] }, totals);
-  addNumbers(
-    {
-      name: "reader_disagreement",
-      title: "disagreement of the readers",
-      source: "votes",
-      note: null,
-    },
-    disagreement,
-  );
+  const name = "reader_disagreement";
+  addNumbers({ name, title: "readers disagree", source: "votes" }, disagreement);
   return new Set(place);
 }
 

@@ -2,12 +2,10 @@
 
 import { columnOf, listed } from "./cases";
 import { csvCell } from "./csv";
-import { columnMetas, meta, nameOfRow, storedColumn, textColumn } from "./data";
-import type { Filter } from "./hash";
+import { columnMetas, loaded, meta, nameOfRow, storedColumn, textColumn } from "./data";
 import { predictionWords } from "./case-list";
 import { cells, shade } from "./matrix";
-import { costs } from "./refer";
-import { codesOfRange } from "./selection";
+import type { Costs } from "./measures";
 import { now as current } from "./state";
 import { tags, unsaved } from "./tags";
 import * as format from "./format";
@@ -33,11 +31,11 @@ export function idsText(): string {
   return Array.from(rows(), exported).join("\n") + "\n";
 }
 
-export function selectionCsv(): string {
+export async function selectionCsv(): Promise<string> {
   const shown = columnMetas.value.filter(
-    ({ name, kind }) =>
-      !["id", "predicted", "truth"].includes(name) && !["bits", "weight"].includes(kind),
+    ({ name, kind }) => !["id", "predicted", "truth"].includes(name) && kind !== "bits",
   );
+  await loaded(shown.map(({ name }) => name));
   const header = [
     meta.ids ? "id" : "row",
     "predicted",
@@ -60,7 +58,7 @@ export function selectionCsv(): string {
 function cellText(name: string, kind: string, row: number): string {
   if (kind === "text") return textColumn(name)?.[row] ?? "";
   const column = storedColumn(name);
-  if (column === null || column.codes[row] === column.missing) return "";
+  if (!column || column.codes[row] === column.missing) return "";
   const code = column.codes[row];
   if (column.kind === "number") return String(column.centers[code]);
   return column.kind === "flag" ? String(code) : (column.names[code] ?? "");
@@ -76,9 +74,7 @@ export function tagsCsv(): string {
 }
 
 /** The costs in the form of `labelwise decide --costs`. */
-export function costsToml(): string | null {
-  const given = costs.value;
-  if (given === null || typeof given === "string") return null;
+export function costsToml(given: Costs): string {
   const quoted = (text: string) => JSON.stringify(text).replaceAll("\x7f", "\\u007f");
   const decimal = (x: number) => (Number.isInteger(x) && Math.abs(x) < 1e15 ? `${x}.0` : String(x));
   const lines = [`class_names = [${meta.class_names.map(quoted).join(", ")}]`];
@@ -98,66 +94,34 @@ export function costsToml(): string | null {
   return lines.join("\n") + "\n";
 }
 
-function pythonFilter({ key, values, not }: Filter): string {
-  const list = values.map((value) => JSON.stringify(value)).join(", ");
-  const sign = not ? "~" : "";
-  if (key === "wrong")
-    return (values[0] === "1") !== not ? "(predicted != truth)" : "(predicted == truth)";
-  if (key === "truth" || key === "pred")
-    return `${sign}np.isin(${key === "truth" ? "truth" : "predicted"}, [${list}])`;
-  const column = columnOf(key);
-  if (column?.kind === "number") {
-    const name =
-      {
-        total: "u.total",
-        aleatoric: "u.aleatoric",
-        epistemic: "u.epistemic",
-        top: "mean.max(axis=-1)",
-      }[key] ?? `column[${JSON.stringify(key)}]`;
-    const parts = values.map((value) => {
-      const [low, high] = codesOfRange(column, value);
-      const tests: string[] = [];
-      if (!value.startsWith("..")) tests.push(`(${name} >= ${column.edges[low]})`);
-      if (!value.endsWith("..")) tests.push(`(${name} < ${column.edges[high]})`);
-      return tests.join(" & ") || "True";
-    });
-    return `${sign}(${parts.join(" | ")})`;
-  }
-  return `${sign}np.isin(column[${JSON.stringify(key)}], [${list}])`;
-}
+const MOST_LISTED = 1000;
 
 /** The lines that give the same selection. */
 export function asPython(): string {
-  const lines = [
+  const chosen = rows();
+  let found: string;
+  if (chosen.length <= MOST_LISTED) {
+    const list = Array.from(chosen, (row) => (meta.ids ? JSON.stringify(nameOfRow(row)) : row));
+    found = `[${list.join(", ")}]`;
+  } else if (meta.ids) found = 'open("ids.txt", encoding="utf-8").read().splitlines()';
+  else found = 'np.loadtxt("ids.txt", dtype=int) - 1';
+  const saved =
+    chosen.length > MOST_LISTED ? "; save ids.txt with Export, ids of the selection" : "";
+  return [
     "import numpy as np",
     "import labelwise as lw",
     "",
     'cases = lw.load_predictions("predictions.npz")',
-    "q = cases.distribution()",
-    `u = lw.decompose(q, ${JSON.stringify(current.loss)}).sum()`,
-    "mean = np.asarray(q.mean())",
-    "names = np.array(cases.names)",
-    "predicted = names[mean.argmax(axis=-1)]",
-  ];
-  if (meta.labelled && !meta.multilabel) lines.push("truth = names[cases.y_true]");
-  const { terms } = current;
-  const needs = terms.some((term) =>
-    term.filters.some(({ key }) =>
-      pythonFilter({ key, values: [""], not: false }).includes("column["),
-    ),
-  );
-  if (needs)
-    lines.push("column = {}  # columns of your metadata, by name, in the order of the cases");
-  lines.push(
+    `# ${format.plural(chosen.length, "case")} in the order of the list${saved}`,
+    ...(meta.ids
+      ? [
+          "place = {str(name): row for row, name in enumerate(cases.ids[:])}",
+          `rows = [place[name] for name in ${found}]`,
+        ]
+      : [`rows = np.array(${found})`]),
+    "q = cases[rows].distribution()",
     "",
-    `selected = np.full(len(predicted), ${terms.length === 0 || !terms[0].add ? "True" : "False"})`,
-  );
-  for (const { add, filters } of terms) {
-    const text = filters.map(pythonFilter).join(" & ");
-    lines.push(add ? `selected |= ${text}` : `selected &= ~(${text})`);
-  }
-  lines.push("rows = np.flatnonzero(selected)");
-  return lines.join("\n") + "\n";
+  ].join("\n");
 }
 
 function escaped(text: string): string {
@@ -169,43 +133,35 @@ function escaped(text: string): string {
 }
 
 /** The matrix as a picture. */
-export function matrixSvg(): string | null {
+export function matrixSvg(): string {
   const found = cells.value;
-  if (found === null) return null;
+  if (!found) return "";
   const { color } = current;
   const [side, left, top] = [44, 160, 130];
-  const [height, width] = [found.rows.names.length, found.columns.names.length];
-  const fill: Record<string, string> = {
-    count: "#d55e00",
-    epistemic: "#0072b2",
-    flagged: "#8f4a8b",
-  };
+  const { rows, columns, counts } = found;
+  const [height, width] = [rows.names.length, columns.names.length];
   const parts: string[] = [];
-  found.columns.names.forEach((name, x) => {
-    const at = left + x * side + side / 2;
-    parts.push(`<text transform="translate(${at} ${top - 6}) rotate(-50)">${escaped(name)}</text>`);
-  });
-  for (let y = 0; y < height; y++) {
-    parts.push(
-      `<text x="${left - 8}" y="${top + y * side + side / 2 + 4}" text-anchor="end">${escaped(found.rows.names[y])}</text>`,
-    );
+  const write = (x: number, y: number, about: string, text: string) =>
+    parts.push(`<text transform="translate(${x} ${y})${about}>${escaped(text)}</text>`);
+  columns.names.forEach((name, x) =>
+    write(left + (x + 0.5) * side, top - 6, ' rotate(-50)"', name),
+  );
+  rows.names.forEach((name, y) => {
+    write(left - 8, top + (y + 0.6) * side, '" text-anchor="end"', name);
     for (let x = 0; x < width; x++) {
-      const n = found.counts[y * width + x];
+      const n = counts[y * width + x];
       if (n === 0) continue;
       const share = shade(found, y, x, color);
-      const paint = color === "count" && x === y ? "#5b6b7d" : fill[color];
-      const [px, py] = [left + x * side, top + y * side];
+      const paint = color === "epistemic" ? "#0072b2" : x === y ? "#5b6b7d" : "#d55e00";
       parts.push(
-        `<rect x="${px}" y="${py}" width="${side - 1}" height="${side - 1}" fill="${paint}" fill-opacity="${(0.05 + 0.6 * share).toFixed(3)}"/>`,
+        `<rect x="${left + x * side}" y="${top + y * side}" width="${side - 1}" height="${side - 1}" fill="${paint}" fill-opacity="${0.05 + 0.6 * share}"/>`,
       );
       const text = color === "count" ? format.count(n) : format.percent(share, 0);
-      parts.push(
-        `<text x="${px + side / 2}" y="${py + side / 2 + 4}" text-anchor="middle">${text}</text>`,
-      );
+      write(left + (x + 0.5) * side, top + (y + 0.6) * side, '" text-anchor="middle"', text);
     }
-  }
+  });
   const size = `width="${left + width * side + 60}" height="${top + height * side + 10}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="system-ui, sans-serif" font-size="12" fill="#1c2430">${parts.join("")}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="system-ui, sans-serif" font-size="12">${parts.join("")}</svg>`;
 }
 
 const KEPT = [
@@ -220,9 +176,9 @@ const KEPT = [
 ];
 
 /** A chart of the page as a file of its own: its styles are written into it. */
-export function chartSvg(name: string): string | null {
+export function chartSvg(name: string): string {
   const chart = document.querySelector(`svg[data-export="${name}"]`);
-  if (chart === null) return null;
+  if (chart === null) return "";
   const copy = chart.cloneNode(true) as SVGElement;
   const [from, to] = [chart.querySelectorAll("*"), copy.querySelectorAll("*")];
   from.forEach((element, i) => {

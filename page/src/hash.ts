@@ -90,14 +90,13 @@ function readConjunction(text: string): Filter[] {
 }
 
 function pairs(text: string): [string, string][] {
-  const found: [string, string][] = [];
-  for (const piece of text.split("&")) {
-    if (piece === "") continue;
-    const at = piece.indexOf("=");
-    if (at < 0) found.push([piece, ""]);
-    else found.push([piece.slice(0, at), piece.slice(at + 1)]);
-  }
-  return found;
+  return text
+    .split("&")
+    .filter((piece) => piece !== "")
+    .map((piece) => {
+      const [name, ...rest] = piece.split("=");
+      return [name, rest.join("=")];
+    });
 }
 
 export function writeTerms(terms: Term[]): string {

@@ -1,7 +1,8 @@
 import { step } from "./current";
 import { go, now as current } from "./state";
 
-const VIEWS: Record<string, string> = {
+/** By the key that goes there. */
+export const VIEWS: Record<string, string> = {
   m: "matrix",
   a: "map",
   t: "table",

@@ -2,40 +2,31 @@ import { render } from "preact";
 import { CasePanel } from "./case";
 import { CaseList } from "./case-list";
 import { effect } from "@preact/signals";
-import { figures, isKnown, listed, maskOf, selected } from "./cases";
+import { isKnown, listed } from "./cases";
 import { meta } from "./data";
-import { hovering, listenForDrops, openFiles } from "./drop";
-import * as format from "./format";
+import { hovering, listenForDrops } from "./drop";
 import { readHash, writeHash } from "./hash";
-import { focusView, listenForKeys } from "./keyboard";
+import { VIEWS, focusView, listenForKeys } from "./keyboard";
 import { MapView } from "./map";
 import { Matrix } from "./matrix";
 import * as measures from "./measures";
 import { Bar } from "./menu";
 import { PolicyView } from "./policy";
 import { Sentence } from "./sentence";
+import { figures } from "./sums";
 import { go, listen, now as current, state } from "./state";
 import { TableView } from "./table";
-
-const TABS: [string, string][] = [
-  ["matrix", "Matrix"],
-  ["map", "Map"],
-  ["table", "Table"],
-  ["policy", "Policy"],
-  ["cases", "Cases"],
-];
 
 function Tabs() {
   return (
     <nav class="tabs" aria-label="Views">
-      {TABS.map(([view, title]) => (
+      {Object.values(VIEWS).map((view) => (
         <button
-          type="button"
           key={view}
           aria-current={current.view === view ? "true" : undefined}
           onClick={() => focusView(view)}
         >
-          {title}
+          {view}
         </button>
       ))}
     </nav>
@@ -84,7 +75,7 @@ function App() {
       <Tabs />
       {hovering.value && (
         <div class="dropping">
-          Drop a table with ids, predictions or pictures: nothing leaves this machine.
+          Drop tables, predictions or pictures: nothing leaves this machine.
         </div>
       )}
     </>
@@ -105,14 +96,10 @@ effect(() => {
 Object.assign(window, {
   labelwise: {
     measures,
-    format,
     state,
     go,
     readHash,
     writeHash,
-    maskOf,
-    openFiles,
     rows: () => Array.from(listed.value ?? []),
-    selected: () => selected.value,
   },
 });

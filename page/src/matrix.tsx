@@ -1,12 +1,22 @@
 // Truth × predicted; without labels predicted × second choice; multi-label: label × hit, false alarm, missed.
 
 import { computed, signal } from "@preact/signals";
-import { BYTES, columnOf, contextOf, padded, predictedBits, referKey, truthBits } from "./cases";
-import { Count, Segments } from "./count";
+import {
+  BYTES,
+  LABEL_KEYS,
+  columnOf,
+  contextOf,
+  padded,
+  predictedBits,
+  referKey,
+  truthBits,
+} from "./cases";
+import { Count, Find, Panel, Segments } from "./count";
 import { K, L, R, meta } from "./data";
 import * as format from "./format";
 import type { Filter } from "./hash";
 import { MOST_SHOWN, neighbors, worstBlock } from "./order";
+import { PAIR_KEYS, pairs } from "./pairs";
 import { equals, remembered, rowsIn } from "./selection";
 import { go, now as current } from "./state";
 
@@ -26,39 +36,33 @@ export interface Cells {
   keys: [string, string];
 }
 
-export const PAIR_KEYS: [string, string] = meta.labelled ? ["truth", "pred"] : ["pred", "second"];
 const OUTCOMES = ["hit", "missed", "alarm"];
-const OUTCOME_KEYS = [...OUTCOMES, "has"];
-const OUTCOME_WORDS: Record<string, string> = {
-  hit: "hit",
-  missed: "missed",
-  alarm: "false alarm",
-};
 const eventsPossible = meta.events !== null && meta.partition && !meta.multilabel;
 
 const shownClasses = computed<number[]>(() => {
-  const pairs = meta.exact.pairs ?? [];
   const find = rowsText.value.startsWith("find:") ? rowsText.value.slice(5).toLowerCase() : "";
   if (find !== "") {
     const found: number[] = [];
     for (let k = 0; k < K && found.length < MOST_SHOWN; k++) {
       if (meta.class_names[k].toLowerCase().includes(find)) found.push(k);
     }
-    return neighbors(withConfused(found, pairs), pairs);
+    return neighbors(withConfused(found), pairs.value);
   }
   const chosen =
-    K <= MOST_SHOWN ? Array.from({ length: K }, (_, k) => k) : worstBlock(pairs, K, MOST_SHOWN);
+    K <= MOST_SHOWN
+      ? Array.from({ length: K }, (_, k) => k)
+      : worstBlock(pairs.value, K, MOST_SHOWN);
   // grades keep their order
   const ordered = meta.events !== null && !meta.partition;
-  return ordered && K <= MOST_SHOWN ? chosen : neighbors(chosen, pairs);
+  return ordered && K <= MOST_SHOWN ? chosen : neighbors(chosen, pairs.value);
 });
 const rowsText = computed(() => current.rows);
 
 /** The classes found, and those that they are most often confused with. */
-function withConfused(found: number[], pairs: [number, number, number][]): number[] {
+function withConfused(found: number[]): number[] {
   const chosen = new Set(found);
   const wanted = new Set(found);
-  for (const [a, b] of pairs) {
+  for (const { first: a, second: b } of pairs.value) {
     if (chosen.size >= Math.min(MOST_SHOWN, 4 * found.length)) break;
     if (a !== b && (wanted.has(a) || wanted.has(b))) {
       chosen.add(a);
@@ -83,11 +87,11 @@ const axis = computed<{ axis: Axis; place: Int16Array }>(() => {
   return { axis: { names, members: names.map((name) => [name]) }, place };
 });
 
-const context = contextOf(() => (meta.multilabel ? OUTCOME_KEYS : PAIR_KEYS));
+const context = contextOf(() => (meta.multilabel ? LABEL_KEYS : PAIR_KEYS));
 
 export const cells = computed<Cells | null>(() => {
   const mask = context.value;
-  if (mask === null) return null;
+  if (!mask) return null;
   const chosen = axis.value;
   return remembered(mask, `matrix ${rowsText.value} ${referKey.value}`, () =>
     meta.multilabel ? labelCells(mask) : classCells(mask, chosen.axis, chosen.place),
@@ -152,7 +156,7 @@ function labelCells(mask: Uint8Array): Cells | null {
     const total = epistemic + (au.centers[au.codes[i]] ?? 0);
     for (let k = 0; k < shown; k++) {
       const p = (said[i * BYTES + (k >> 3)] >> (k & 7)) & 1;
-      const t = truth === null ? p : (truth[i * BYTES + (k >> 3)] >> (k & 7)) & 1;
+      const t = !truth ? p : (truth[i * BYTES + (k >> 3)] >> (k & 7)) & 1;
       if (p === 0 && t === 0) continue;
       const at = k * width + (t === 1 ? (p === 1 ? 0 : 1) : 2);
       found.counts[at]++;
@@ -260,31 +264,35 @@ export function Matrix() {
       ? "Truth × predicted"
       : "Predicted × second choice";
   return (
-    <section class="panel" id="matrix" aria-labelledby="matrix-title" tabIndex={-1}>
-      <header>
-        <h2 id="matrix-title">{title}</h2>
-        <Segments
-          label="Color by"
-          value={color}
-          options={COLORS}
-          change={(value) => go({ color: value })}
-        />
-        {eventsPossible && (
+    <Panel
+      id="matrix"
+      title={title}
+      tools={
+        <>
           <Segments
-            label="Rows"
-            value={rows === "events" ? rows : "classes"}
-            options={[
-              ["classes", "classes"],
-              ["events", "events"],
-            ]}
-            change={(value) => go({ rows: value })}
+            label="Color by"
+            value={color}
+            options={COLORS}
+            change={(value) => go({ color: value })}
           />
-        )}
-        {K > MOST_SHOWN && !meta.multilabel && <ClassSearch />}
-      </header>
-      {found === null ? <p class="soft">Counting …</p> : <Grid found={found} color={color} />}
+          {eventsPossible && (
+            <Segments
+              label="Rows"
+              value={rows === "events" ? rows : "classes"}
+              options={[
+                ["classes", "classes"],
+                ["events", "events"],
+              ]}
+              change={(value) => go({ rows: value })}
+            />
+          )}
+          {K > MOST_SHOWN && !meta.multilabel && <ClassSearch />}
+        </>
+      }
+    >
+      {!found ? <p class="soft">Counting …</p> : <Grid found={found} color={color} />}
       <p class="legend">{legendWords(color)}</p>
-    </section>
+    </Panel>
   );
 }
 
@@ -302,16 +310,10 @@ function legendWords(color: string): string {
 function ClassSearch() {
   const { rows } = current;
   return (
-    <input
-      type="search"
-      class="find"
-      aria-label="Find classes"
-      placeholder="find classes"
+    <Find
+      label="find classes"
       value={rows.startsWith("find:") ? rows.slice(5) : ""}
-      onInput={(event) => {
-        const text = event.currentTarget.value;
-        go({ rows: text === "" ? "classes" : `find:${text}` }, "replace");
-      }}
+      change={(text) => go({ rows: text === "" ? "classes" : `find:${text}` }, "replace")}
     />
   );
 }
@@ -322,7 +324,9 @@ function Grid({ found, color }: { found: Cells; color: string }) {
   const width = columns.names.length;
   const scale = strongest(found, color);
   const [startY, startX] = startingCell(found);
-  const words = meta.multilabel ? columns.names.map((name) => OUTCOME_WORDS[name]) : columns.names;
+  const words = columns.names.map((name) =>
+    meta.multilabel && name === "alarm" ? "false alarm" : name,
+  );
   const square = !meta.multilabel;
   const recall = meta.labelled && square;
   return (
@@ -377,7 +381,7 @@ function Grid({ found, color }: { found: Cells; color: string }) {
                         <Count
                           n={n}
                           filters={filters}
-                          keys={square ? PAIR_KEYS : OUTCOME_KEYS}
+                          keys={square ? PAIR_KEYS : LABEL_KEYS}
                           name={`matrix.${name}.${other}`}
                           tabIndex={y === startY && x === startX ? 0 : -1}
                           label={

@@ -100,50 +100,36 @@ export interface Costs {
 export interface Decision {
   action: number;
   cost: number;
-  answer: number;
 }
 
 /** Lines intercept + slope · x, of which the lowest is asked for many x ≥ 0: O(log) each instead of O(K). */
 class Envelope {
-  private slopes: number[] = [];
-  private intercepts: number[] = [];
-  private starts: number[] = [];
+  private lines: { slope: number; intercept: number; start: number }[] = [];
 
   /** Slopes must come in falling order. */
   add(slope: number, intercept: number): void {
-    while (this.slopes.length > 0) {
-      const last = this.slopes.length - 1;
-      if (slope === this.slopes[last]) {
-        if (intercept >= this.intercepts[last]) return;
-      } else {
-        const start = (intercept - this.intercepts[last]) / (this.slopes[last] - slope);
-        if (start > this.starts[last]) {
-          this.push(slope, intercept, start);
-          return;
-        }
-      }
-      this.slopes.pop();
-      this.intercepts.pop();
-      this.starts.pop();
+    let start = -Infinity;
+    for (;;) {
+      const last = this.lines.at(-1);
+      if (last === undefined) break;
+      if (slope === last.slope && intercept >= last.intercept) return;
+      start = (intercept - last.intercept) / (last.slope - slope);
+      if (start > last.start && slope !== last.slope) break;
+      this.lines.pop();
+      start = -Infinity;
     }
-    this.push(slope, intercept, -Infinity);
-  }
-
-  private push(slope: number, intercept: number, start: number): void {
-    this.slopes.push(slope);
-    this.intercepts.push(intercept);
-    this.starts.push(start);
+    this.lines.push({ slope, intercept, start });
   }
 
   lowest(x: number): number {
     let low = 0;
-    let high = this.starts.length - 1;
+    let high = this.lines.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.starts[middle] <= x) low = middle;
+      if (this.lines[middle].start <= x) low = middle;
       else high = middle - 1;
     }
-    return this.intercepts[low] + this.slopes[low] * x;
+    return this.lines[low].intercept + this.lines[low].slope * x;
   }
 }
 
@@ -172,7 +158,7 @@ export function chooseClass(mean: Numbers, costs: Costs, order = alarmOrder(cost
   }
   let cost = risks[action];
   if (abstain !== null && abstain * whole < cost) [action, cost] = [ABSTAIN, abstain * whole];
-  if (ask === null) return { action, cost, answer: 0 };
+  if (ask === null) return { action, cost };
   const wrong = error / (k - 1);
   const excess = 1 - error - wrong;
   const others = new Envelope();
@@ -188,9 +174,8 @@ export function chooseClass(mean: Numbers, costs: Costs, order = alarmOrder(cost
     if (abstain !== null) value = Math.min(value, abstain * (wrong * whole + x));
     after += value;
   }
-  const answer = Math.max(cost - after, 0);
   if (ask + after < cost) [action, cost] = [ASK, ask + after];
-  return { action, cost, answer };
+  return { action, cost };
 }
 
 /** The cheapest of acting on a label, leaving it, abstaining, asking; t is its probability. */
@@ -204,10 +189,9 @@ export function decideLabel(t: number, k: number, costs: Costs): Decision {
   const now = price(t, u);
   let action = alarm[k] * u < missed[k] * t ? 1 : 0;
   if (abstain !== null && abstain < Math.min(missed[k] * t, alarm[k] * u)) action = ABSTAIN;
-  if (ask === null) return { action, cost: now, answer: 0 };
+  if (ask === null) return { action, cost: now };
   const right = 1 - error;
   const after = price(right * t, error * u) + price(error * t, right * u);
-  const answer = Math.max(now - after, 0);
-  if (ask + after < now) return { action: ASK, cost: ask + after, answer };
-  return { action, cost: now, answer };
+  if (ask + after < now) return { action: ASK, cost: ask + after };
+  return { action, cost: now };
 }

@@ -1,7 +1,7 @@
 // The members of the embedded cases, and what the columns become without some of them.
 
-import { computed, signal } from "@preact/signals";
-import { K, L, R, block, blockMeta, meta, metaOf, storedColumn } from "./data";
+import { computed } from "@preact/signals";
+import { K, L, R, block, blockMeta, meta, metaOf, numberColumn, storedColumn } from "./data";
 import { decompose, meanOf } from "./measures";
 import { now as current } from "./state";
 import type { Codes, Column } from "./types";
@@ -32,17 +32,15 @@ export const embedded = computed(() => {
   const about = blockMeta("members");
   const codes = block("members") as Codes | null;
   const rows = block("members.rows") as Codes | null;
-  if (about === null || codes === null || rows === null) return null;
-  const labels = blockMeta("members.labels")
-    ? (block("members.labels") as Codes | null)
-    : undefined;
-  if (labels === null) return null;
-  const weights = blockMeta("members.weights")
-    ? (block("members.weights") as Float64Array | null)
-    : undefined;
-  if (weights === null) return null;
+  if (about === null || !codes || !rows) return null;
+  const sampling = block("members.weight") as Float32Array | null;
+  const labels = block("members.labels") as Codes | null;
+  const weights = block("members.weights") as Float64Array | null;
+  if (sampling === null) return null;
+  if (!labels && blockMeta("members.labels") !== null) return null;
+  if (!weights && blockMeta("members.weights") !== null) return null;
   const [n, members, width] = about.shape;
-  return { codes, rows, labels, weights, n, members, width };
+  return { codes, rows, sampling, labels, weights, n, members, width };
 });
 
 export function positionOf(row: number, rows: ArrayLike<number>): number {
@@ -60,11 +58,11 @@ export function positionOf(row: number, rows: ArrayLike<number>): number {
 /** The members of the case at a position among the embedded ones. */
 export function membersAt(at: number): CaseMembers | null {
   const found = embedded.value;
-  if (found === null || at < 0) return null;
+  if (!found || at < 0) return null;
   const { codes, members, width } = found;
   const table = probabilities();
   const probs = new Float64Array(members * width);
-  const complete = found.labels === undefined;
+  const complete = found.labels === null;
   for (let j = 0; j < members; j++) {
     const from = (at * members + j) * width;
     let sum = 0;
@@ -79,16 +77,16 @@ export function membersAt(at: number): CaseMembers | null {
   if (found.weights) {
     const from = found.weights.length === members ? 0 : at * members;
     for (let j = 0; j < members; j++) weights[j] = found.weights[from + j];
-  } else if (meta.members?.weights) weights.set(meta.members.weights);
+  }
   return { labels, probs, weights };
 }
 
 export function membersOf(row: number): CaseMembers | null {
   const found = embedded.value;
-  return found === null ? null : membersAt(positionOf(row, found.rows));
+  return !found ? null : membersAt(positionOf(row, found.rows));
 }
 
-export const memberNames = meta.members?.names ?? [];
+export const memberNames = meta.members ?? [];
 
 /** Positions of the members that are switched off. */
 export const switchedOff = computed<Set<number>>(() => {
@@ -149,19 +147,14 @@ export interface Recomputed {
   rows: Uint8Array;
 }
 
-export const busy = signal(false);
-
 /** Columns of the embedded cases without the members that are switched off; others are missing. */
 export const recomputed = computed<Recomputed | null>(() => {
   const loss = lossKey.value;
   const found = withoutKey.value === "" ? null : embedded.value;
-  if (found === null) return null;
+  if (!found) return null;
   const missing = 65535;
   const weights = new Float32Array(R);
   const rows = new Uint8Array(R);
-  const sampling = blockMeta("members.weight")
-    ? (block("members.weight") as Float32Array | null)
-    : null;
   const choices = {
     predicted: new Uint16Array(R).fill(missing),
     second: new Uint16Array(R).fill(missing),
@@ -179,7 +172,7 @@ export const recomputed = computed<Recomputed | null>(() => {
     const width = members.labels.length;
     const mean = meanOf(members.probs, width, members.weights);
     rows[row] = 1;
-    weights[row] = sampling ? sampling[at] : 1;
+    weights[row] = found.sampling[at];
     if (bits !== null) sums.top[row] = predictLabels(mean, row, bits);
     else {
       const [first, second] = twoLargest(mean);
@@ -258,16 +251,5 @@ export function binned(name: string, title: string, values: Float64Array, edges:
   const centers = Float64Array.from(sums, (sum, b) =>
     counts[b] > 0 ? sum / counts[b] : (edges[b] + edges[b + 1]) / 2,
   );
-  return {
-    name,
-    title,
-    kind: "number",
-    codes,
-    missing: 65535,
-    names: [],
-    edges: Float64Array.from(edges),
-    centers,
-    source: "model",
-    note: "",
-  };
+  return numberColumn(name, title, codes, edges, centers);
 }

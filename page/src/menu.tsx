@@ -26,11 +26,10 @@ function close(event: Event): void {
   (event.currentTarget as HTMLElement).closest("details")?.removeAttribute("open");
 }
 
-function Item({ text, action }: { text: string; action: () => void }) {
+function Item({ text, action }: { text: string; action: () => unknown }) {
   return (
     <li>
       <button
-        type="button"
         onClick={(event) => {
           action();
           close(event);
@@ -46,52 +45,35 @@ const say = (message: string) => (notice.value = message === "copied" ? "Copied.
 
 function Export() {
   const given = costs.value;
+  const file = (text: string, name: string, type: string, make: () => string | Promise<string>) => (
+    <Item text={text} action={async () => save(name, await make(), type)} />
+  );
+  const svg = "image/svg+xml";
   return (
     <details class="menu">
       <summary>Export</summary>
       <ul>
-        <Item text="ids of the selection" action={() => save("ids.txt", idsText(), "text/plain")} />
-        <Item
-          text="table of the selection (.csv)"
-          action={() => save("cases.csv", selectionCsv(), "text/csv")}
-        />
-        {tags.value.size > 0 && (
-          <Item
-            text="tags and notes (.csv)"
-            action={() => save("tags.csv", tagsCsv(), "text/csv")}
-          />
-        )}
-        {given !== null && typeof given !== "string" && (
-          <Item
-            text="costs.toml"
-            action={() => save("costs.toml", costsToml() ?? "", "text/plain")}
-          />
-        )}
-        <Item
-          text="matrix (.svg)"
-          action={() => save("matrix.svg", matrixSvg() ?? "", "image/svg+xml")}
-        />
+        {file("ids of the selection", "ids.txt", "text/plain", idsText)}
+        {file("table of the selection (.csv)", "cases.csv", "text/csv", selectionCsv)}
+        {tags.value.size > 0 && file("tags and notes (.csv)", "tags.csv", "text/csv", tagsCsv)}
+        {given !== null &&
+          typeof given !== "string" &&
+          file("costs.toml", "costs.toml", "text/plain", () => costsToml(given))}
+        {file("matrix (.svg)", "matrix.svg", svg, matrixSvg)}
         {current.y === "right" ? (
-          <Item
-            text="reliability (.svg)"
-            action={() => save("reliability.svg", chartSvg("reliability") ?? "", "image/svg+xml")}
-          />
+          file("reliability (.svg)", "reliability.svg", svg, () => chartSvg("reliability"))
         ) : (
           <Item
             text="map (.png)"
             action={() => mapPng((blob) => save("map.png", blob, "image/png"))}
           />
         )}
-        {policy.value.kind !== "costs" && meta.labelled && (
-          <Item
-            text="risk–coverage curve (.svg)"
-            action={() =>
-              save("risk-coverage.svg", chartSvg("risk-coverage") ?? "", "image/svg+xml")
-            }
-          />
-        )}
-        <Item text="copy the selection as Python" action={() => void copy(asPython(), say)} />
-        <Item text="copy a link to this view" action={() => void copy(location.href, say)} />
+        {policy.value.kind !== "costs" &&
+          meta.labelled &&
+          file("risk–coverage curve (.svg)", "risk-coverage.svg", svg, () =>
+            chartSvg("risk-coverage"),
+          )}
+        <Item text="copy the selection as Python" action={() => copy(asPython(), say)} />
         <Item text="print" action={() => setTimeout(() => print(), 50)} />
       </ul>
     </details>
@@ -137,32 +119,19 @@ function Open() {
   );
 }
 
-const BIBTEX = `@inproceedings{sale2024labelwise,
-  title     = {Label-wise Aleatoric and Epistemic Uncertainty Quantification},
-  author    = {Sale, Yusuf and Hofman, Paul and L{\\"o}hr, Timo and Wimmer, Lisa and Nagler, Thomas and H{\\"u}llermeier, Eyke},
-  booktitle = {Proceedings of the Fortieth Conference on Uncertainty in Artificial Intelligence},
-  year      = {2024}
-}`;
+/** What is the same on every page is in the page's HTML. */
+function showProse(element: HTMLElement | null): void {
+  const prose = document.querySelector<HTMLTemplateElement>("#methods");
+  if (element?.childElementCount === 0 && prose) element.append(prose.content.cloneNode(true));
+}
 
 function Methods() {
   return (
     <details class="menu wide">
       <summary>Methods</summary>
       <div class="prose">
-        <p>
-          For each label, <strong>total</strong> uncertainty is the entropy of the mean prediction;{" "}
-          <strong>aleatoric</strong> is the mean entropy of the members, how unsure each is by
-          itself; <strong>epistemic</strong> is the mean divergence of the members from their mean,
-          what they disagree about. A case’s number is the sum over labels. Neither says what more
-          data would do: members can agree because they are alike and disagree because they are
-          random.
-        </p>
-        <p>
-          Counts are exact: every threshold is at an edge of the stored values. Intervals are
-          Wilson’s at 95 %, or the library’s where it is about all cases. Hover a heading for what
-          it means.
-        </p>
-        {meta.notes?.map((note) => (
+        <div ref={showProse} />
+        {meta.notes.map((note) => (
           <p key={note}>{note}</p>
         ))}
         {meta.id_note !== null && <p>{meta.id_note}</p>}
@@ -172,18 +141,6 @@ function Methods() {
             are in this file.
           </p>
         )}
-        <p>
-          Click selects, <kbd>Shift</kbd> adds, <kbd>Alt</kbd> excludes. <kbd>/</kbd> finds,{" "}
-          <kbd>j</kbd> <kbd>k</kbd> next and previous case, <kbd>m</kbd> matrix, <kbd>a</kbd> map,{" "}
-          <kbd>t</kbd> table, <kbd>p</kbd> policy, <kbd>c</kbd> cases, <kbd>Esc</kbd> one step up.
-        </p>
-        <p>
-          Y. Sale, P. Hofman, T. Löhr, L. Wimmer, T. Nagler, E. Hüllermeier:{" "}
-          <cite>Label-wise Aleatoric and Epistemic Uncertainty Quantification</cite>, UAI 2024.{" "}
-          <button type="button" class="link" onClick={() => void copy(BIBTEX, say)}>
-            copy BibTeX
-          </button>
-        </p>
         <p class="soft">labelwise {meta.version}</p>
       </div>
     </details>
@@ -194,11 +151,7 @@ function aboutWords(): string {
   const words: string[] = [];
   if (memberNames.length > 0) words.push(format.plural(memberNames.length, "member"));
   words.push(format.plural(meta.n, "case"));
-  words.push(
-    format
-      .plural(meta.class_names.length, meta.multilabel ? "label" : "class")
-      .replace("classs", "classes"),
-  );
+  words.push(`${format.count(meta.class_names.length)} ${meta.multilabel ? "labels" : "classes"}`);
   return words.join(" · ");
 }
 

@@ -2,18 +2,16 @@
 
 import { computed } from "@preact/signals";
 import { inDistribution } from "./cases";
-import { L, block, meta } from "./data";
 import { currentRow } from "./current";
 import { embedded, membersAt, positionOf } from "./members";
 import { meanOf } from "./measures";
-import type { Codes } from "./types";
 
 const SHOWN = 4;
 
 /** Mean predictions of the embedded cases, each once. */
 const means = computed(() => {
   const found = embedded.value;
-  if (found === null) return null;
+  if (!found) return null;
   const values = new Float32Array(found.n * found.width);
   for (let at = 0; at < found.n; at++) {
     const members = membersAt(at);
@@ -27,10 +25,9 @@ export const nearest = computed<number[]>(() => {
   const row = currentRow.value;
   if (row === null) return [];
   const found = embedded.value;
-  const at = found === null ? -1 : positionOf(row, found.rows);
-  if (found === null || at < 0) return byStoredMean(row);
+  const at = !found ? -1 : positionOf(row, found.rows);
   const values = means.value;
-  if (values === null) return [];
+  if (!found || at < 0 || !values) return [];
   const { width, labels, rows, n } = found;
   const own = new Map<number, number>();
   let whole = 0;
@@ -54,18 +51,6 @@ export const nearest = computed<number[]>(() => {
     return sum;
   }).map((position) => rows[position]);
 });
-
-function byStoredMean(row: number): number[] {
-  const codes = block("mean") as Codes | null;
-  const values = meta.blocks["mean"]?.values;
-  if (codes === null || values === undefined) return [];
-  return smallest(codes.length / L, row, (other) => {
-    let sum = 0;
-    for (let k = 0; k < L; k++)
-      sum += Math.abs(values[codes[row * L + k]] - values[codes[other * L + k]]);
-    return sum;
-  });
-}
 
 function smallest(n: number, self: number, distance: (other: number) => number): number[] {
   const best: { other: number; d: number }[] = [];

@@ -1,22 +1,23 @@
 // Which classes the matrix shows, and in which order: confused classes are neighbors.
 
-export type Pair = [number, number, number];
+import type { Pair as Counted } from "./pairs";
+
+type Pair = Pick<Counted, "first" | "second" | "weight">;
 
 export const MOST_SHOWN = 30;
 
-/** The classes of the worst block: grown along the most frequent confusions; then the others. */
+/** The classes of the worst block: grown along the most frequent confusions, which come first; then the others. */
 export function worstBlock(pairs: Pair[], size: number, most: number): number[] {
   const chosen = new Set<number>();
-  const confused = pairs.filter(([a, b]) => a !== b).sort((a, b) => b[2] - a[2]);
-  for (const [a, b] of confused) {
+  for (const { first: a, second: b } of pairs.filter((pair) => pair.first !== pair.second)) {
     const more = Number(!chosen.has(a)) + Number(!chosen.has(b));
     if (chosen.size + more > most) continue;
     chosen.add(a);
     chosen.add(b);
     if (chosen.size === most) break;
   }
-  for (const [a, b] of pairs) {
-    if (chosen.size < most && a === b) chosen.add(a);
+  for (const { first, second } of pairs) {
+    if (chosen.size < most && first === second) chosen.add(first);
   }
   for (let k = 0; k < size && chosen.size < Math.min(most, size); k++) chosen.add(k);
   return [...chosen];
@@ -28,11 +29,11 @@ export function neighbors(classes: number[], pairs: Pair[]): number[] {
   const position = new Map(classes.map((k, i) => [k, i]));
   const n = classes.length;
   const affinity = new Float64Array(n * n);
-  for (const [a, b, times] of pairs) {
-    const [i, j] = [position.get(a), position.get(b)];
+  for (const pair of pairs) {
+    const [i, j] = [position.get(pair.first), position.get(pair.second)];
     if (i === undefined || j === undefined || i === j) continue;
-    affinity[i * n + j] += times;
-    affinity[j * n + i] += times;
+    affinity[i * n + j] += pair.weight;
+    affinity[j * n + i] += pair.weight;
   }
   let [first, second] = [0, 1];
   for (let i = 0; i < n; i++) {

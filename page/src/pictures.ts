@@ -27,14 +27,14 @@ export function pictureOf(row: number): string | null {
     return url;
   }
   const rows = block("images.rows") as Codes | null;
-  if (rows === null) return null;
+  if (!rows) return null;
   const at = positionOf(row, rows);
   if (at < 0) return null;
   const known = urls.get(at);
   if (known !== undefined) return known;
   lines ??= (takeText("images") ?? "").trim().split("\n");
   const text = lines[at] ?? "";
-  const type = TYPES[text.slice(0, 5)] ?? meta.images?.type ?? "image/png";
+  const type = TYPES[text.slice(0, 5)] ?? "image/png";
   const url = URL.createObjectURL(new Blob([bytesOf(text)], { type }));
   urls.set(at, url);
   return url;

@@ -1,16 +1,17 @@
 // Refer a share of all or of each class, as many as a sensitivity needs, or what the costs say.
 
 import { computed } from "@preact/signals";
-import { columnOf, contextOf, referKey, wrong } from "./cases";
-import { ClassChoice, Count, Figure, Segments, Select } from "./count";
+import { columnOf, contextOf, referKey, weights, wrong } from "./cases";
+import { Chart, FRAME } from "./chart";
+import { ClassChoice, Count, Figure, Panel, Segments, Select } from "./count";
 import { CostPanel } from "./costs";
-import { R, meta } from "./data";
+import { meta } from "./data";
 import * as format from "./format";
 import { wilson } from "./intervals";
 import { type Policy, isFalling, labelTests, policy, policyWords, writePolicy } from "./refer";
 import { equals, remembered, rowsIn } from "./selection";
-import type { Codes, Column } from "./types";
 import { go } from "./state";
+import { accuracyOf, sumsBy } from "./sums";
 
 function change(patch: Partial<Policy>, how: "push" | "replace" = "push"): void {
   go({ refer: writePolicy({ ...policy.value, ...patch }) }, how);
@@ -23,124 +24,94 @@ const MEASURES: [string, string][] = [
   ["top", "lowest probability"],
 ];
 
-interface Curve {
-  by: string;
-  /** Share referred, and error rate of those kept, with the number kept. */
-  points: { share: number; risk: number; kept: number }[];
+interface Point {
+  /** Share referred, error rate of those kept, and how many are kept. */
+  share: number;
+  risk: number;
+  kept: number;
 }
 
 const context = contextOf(() => ["flagged"]);
 
 /** Error rate of the kept cases for every cut at an edge, thinned to what can be drawn. */
-const curves = computed<Curve[]>(() => {
+function curveOf(by: string): Point[] {
   const mask = context.value;
-  const errors = meta.labelled ? wrong.value : null;
-  if (mask === null || errors === null) return [];
-  const made = MEASURES.map(([by]) => {
-    const column = columnOf(by);
-    if (column === null) return null;
-    return remembered(mask, "curve " + by, () => curveOf(by, column, errors.codes, mask));
+  const [column, errors, w] = [columnOf(by), wrong.value, weights.value];
+  if (!mask || !column || !errors) return [];
+  const made = remembered(mask, "curve " + by, () => {
+    const { codes } = column;
+    const bins = column.centers.length;
+    const counts = new Float64Array(Math.min(column.missing, 65535) + 1);
+    const wrongs = new Float64Array(counts.length);
+    const rows = rowsIn(mask);
+    for (let r = 0; r < rows.length; r++) {
+      const i = rows[r];
+      const wi = w[i];
+      if (errors.codes[i] === 255) continue;
+      counts[codes[i]] += wi;
+      if (errors.codes[i] === 1) wrongs[codes[i]] += wi;
+    }
+    let [kept, bad] = [0, 0];
+    for (let code = 0; code < bins; code++) {
+      kept += counts[code];
+      bad += wrongs[code];
+    }
+    const all = kept;
+    const points: Point[] = [{ share: 0, risk: bad / all, kept }];
+    for (let b = 0; b < bins; b++) {
+      const code = isFalling(by) ? bins - 1 - b : b;
+      kept -= counts[code];
+      bad -= wrongs[code];
+      const share = 1 - kept / all;
+      if (kept > 0.5 && share - points[points.length - 1].share >= 0.004)
+        points.push({ share, risk: Math.max(bad, 0) / kept, kept });
+    }
+    return points;
   });
-  return made.filter((curve) => curve !== null);
-});
-
-function curveOf(by: string, column: Column, errors: Codes, mask: Uint8Array): Curve {
-  const bins = column.centers.length;
-  const counts = new Uint32Array(3 * (Math.min(column.missing, 65535) + 1));
-  const rows = rowsIn(mask);
-  const codes = column.codes;
-  for (let r = 0; r < rows.length; r++) {
-    const i = rows[r];
-    const bad = errors[i];
-    counts[3 * codes[i] + (bad > 1 ? 2 : bad)]++;
-  }
-  let [kept, wrongs] = [0, 0];
-  for (let code = 0; code < bins; code++) {
-    kept += counts[3 * code] + counts[3 * code + 1];
-    wrongs += counts[3 * code + 1];
-  }
-  const all = kept;
-  const points = [{ share: 0, risk: wrongs / all, kept: all }];
-  for (let b = 0; b < bins; b++) {
-    const code = isFalling(by) ? bins - 1 - b : b;
-    kept -= counts[3 * code] + counts[3 * code + 1];
-    wrongs -= counts[3 * code + 1];
-    const share = 1 - kept / all;
-    if (kept > 0 && share - points[points.length - 1].share >= 0.004)
-      points.push({ share, risk: wrongs / kept, kept });
-  }
-  return { by, points };
+  return made ?? [];
 }
 
-const SIZE = { width: 520, height: 220, left: 46, bottom: 34, top: 10, right: 14 };
-
 function CurveChart() {
-  const found = curves.value;
   const { by, kind, share } = policy.value;
-  const main = found.find((curve) => curve.by === by);
-  if (found.length === 0 || main === undefined || main.points[0].kept === 0) return null;
-  const most =
-    Math.max(
-      ...found.flatMap((curve) => curve.points.filter((p) => p.share < 0.8).map((p) => p.risk)),
-      1e-6,
-    ) * 1.08;
-  const [width, height] = [
-    SIZE.width - SIZE.left - SIZE.right,
-    SIZE.height - SIZE.top - SIZE.bottom,
-  ];
-  const x = (value: number) => SIZE.left + value * width;
-  const y = (value: number) => SIZE.top + (1 - Math.min(value / most, 1)) * height;
-  const path = (points: { share: number; risk: number }[]) =>
-    points
-      .map((p, i) => `${i === 0 ? "M" : "L"}${x(p.share).toFixed(1)} ${y(p.risk).toFixed(1)}`)
-      .join("");
-  const shown = main.points.filter((p) => p.kept >= 30);
+  const curves = MEASURES.map(([key]) => ({ key, points: curveOf(key) }));
+  const main = curves.find(({ key }) => key === by)?.points ?? [];
+  if (!(main[0]?.kept > 0)) return null;
+  const risks = curves.flatMap(({ points }) => points.filter((p) => p.share < 0.8));
+  const most = Math.max(...risks.map(({ risk }) => risk), 1e-6) * 1.08;
+  const x = (u: number) => FRAME.x(u).toFixed(1);
+  const y = (risk: number) => FRAME.y(Math.min(risk / most, 1)).toFixed(1);
+  const path = (points: [number, number][]) =>
+    points.map(([u, risk], i) => `${i === 0 ? "M" : "L"}${x(u)} ${y(risk)}`).join("");
+  const shown = main.filter(({ kept }) => kept >= 30);
   const bounds = shown.map((p) => wilson(p.risk, p.kept));
-  const forward = shown.map((p, i) => ({ share: p.share, risk: bounds[i][0] }));
-  const back = shown.map((p, i) => ({ share: p.share, risk: bounds[i][1] })).reverse();
-  const random = main.points[0].risk;
+  const low = shown.map((p, i): [number, number] => [p.share, bounds[i][0]]);
+  const high = shown.map((p, i): [number, number] => [p.share, bounds[i][1]]).reverse();
   const now = outcome.value;
-  const dot =
-    now === null || now.kept === 0
-      ? null
-      : { share: now.referred / now.n, risk: now.keptWrong / now.kept };
+  const key = (name: string) => (
+    <svg width="22" height="8" aria-hidden="true">
+      <line class={name} x1="0" x2="22" y1="4" y2="4" />
+    </svg>
+  );
   return (
     <figure class="curve">
-      <svg
-        class="chart"
-        viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
-        role="img"
-        aria-label="Error rate of the kept cases by the share referred; values at the chosen share are in the text"
-        data-export="risk-coverage"
+      <Chart
+        name="risk-coverage"
+        label="Error rate of the kept cases by the share referred; values at the chosen share are in the text"
+        title="referred"
+        across={(u) => format.percent(u, 0)}
+        up={(v) => format.percent(v * most, most < 0.03 ? 1 : 0)}
       >
-        {[0, 0.25, 0.5, 0.75, 1].map((tick) => (
-          <g key={tick}>
-            <line class="gridline" x1={x(tick)} x2={x(tick)} y1={SIZE.top} y2={SIZE.top + height} />
-            <text class="tick" x={x(tick)} y={SIZE.top + height + 15} text-anchor="middle">
-              {format.percent(tick, 0)}
-            </text>
-          </g>
+        <line class="random" x1={x(0)} x2={x(1)} y1={y(main[0].risk)} y2={y(main[0].risk)} />
+        {shown.length > 1 && <path class="band" d={path([...low, ...high]) + "Z"} />}
+        {curves.map(({ key, points }) => (
+          <path
+            key={key}
+            class={`curveline ${key === by ? "" : "other"} ${key}`}
+            d={path(points.map((p) => [p.share, p.risk]))}
+          />
         ))}
-        {[0, most / 2, most / 1.08].map((tick) => (
-          <text key={tick} class="tick" x={SIZE.left - 6} y={y(tick) + 4} text-anchor="end">
-            {format.percent(tick, most < 0.03 ? 1 : 0)}
-          </text>
-        ))}
-        <text class="tick" x={SIZE.left + width / 2} y={SIZE.height - 4} text-anchor="middle">
-          referred →
-        </text>
-        <line class="random" x1={x(0)} x2={x(1)} y1={y(random)} y2={y(random)} />
-        {shown.length > 1 && (
-          <path class="band" d={`${path(forward)}${path(back).replace("M", "L")}Z`} />
-        )}
-        {found
-          .filter((curve) => curve.by !== by)
-          .map((curve) => (
-            <path key={curve.by} class={`curveline other ${curve.by}`} d={path(curve.points)} />
-          ))}
-        <path class={`curveline ${by}`} d={path(main.points)} />
-        {dot && <circle class="handle" cx={x(dot.share)} cy={y(dot.risk)} r="6" />}
-      </svg>
+        {now && now.kept > 0 && <circle class="handle" cx={x(now.share)} cy={y(now.risk)} r="6" />}
+      </Chart>
       {(kind === "all" || kind === "each") && (
         <input
           type="range"
@@ -156,20 +127,13 @@ function CurveChart() {
       )}
       <figcaption class="legend">
         error rate of the kept cases, by{" "}
-        {MEASURES.map(([key, title]) => (
-          <span key={key} class={`entry ${key === by ? "own" : ""}`}>
-            <svg width="22" height="8" aria-hidden="true">
-              <line class={`curveline ${key}`} x1="0" x2="22" y1="4" y2="4" />
-            </svg>
+        {MEASURES.map(([name, title]) => (
+          <span key={name} class={`entry ${name === by ? "own" : ""}`}>
+            {key(`curveline ${name}`)}
             {title.replace(" uncertainty", "")}
           </span>
         ))}
-        <span class="entry">
-          <svg width="22" height="8" aria-hidden="true">
-            <line class="random" x1="0" x2="22" y1="4" y2="4" />
-          </svg>
-          random
-        </span>
+        <span class="entry">{key("random")}random</span>
       </figcaption>
     </figure>
   );
@@ -181,33 +145,31 @@ interface Outcome {
   referredWrong: number;
   kept: number;
   keptWrong: number;
+  /** Weighted: the share referred, and the error rate of those kept. */
+  share: number;
+  risk: number;
 }
 
 const outcome = computed<Outcome | null>(() => {
   const mask = context.value;
   const refer = columnOf("flagged");
-  const errors = meta.labelled ? wrong.value : null;
-  if (mask === null || refer === null || (meta.labelled && errors === null)) return null;
+  if (!mask || !refer) return null;
   return remembered(mask, "outcome " + referKey.value, () => {
-    const found = { n: 0, referred: 0, referredWrong: 0, kept: 0, keptWrong: 0 };
-    const rows = rowsIn(mask);
-    for (let r = 0; r < rows.length; r++) {
-      const i = rows[r];
-      const referred = refer.codes[i];
-      if (referred === 255) continue;
-      const bad = errors !== null && errors.codes[i] === 1 ? 1 : 0;
-      found.n++;
-      if (referred === 1) {
-        found.referred++;
-        found.referredWrong += bad;
-      } else {
-        found.kept++;
-        found.keptWrong += bad;
-      }
-    }
-    return found;
+    const sums = sumsBy(mask, refer.codes, KEPT_OR_REFERRED, 2);
+    if (!sums) return null;
+    const [kept, referred] = sums;
+    return {
+      n: kept.n + referred.n,
+      referred: referred.n,
+      referredWrong: referred.wrong,
+      kept: kept.n,
+      keptWrong: kept.wrong,
+      share: referred.weight / (kept.weight + referred.weight),
+      risk: 1 - accuracyOf(kept),
+    };
   });
 });
+const KEPT_OR_REFERRED = Int32Array.from([0, 1, -1]);
 
 function Result() {
   const now = outcome.value;
@@ -215,18 +177,13 @@ function Result() {
   const [referred, kept] = [equals("flagged", "1"), equals("flagged", "0")];
   const bad = equals("wrong", "1");
   const keys = ["flagged"];
-  const risk = now.keptWrong / now.kept;
+  const { risk, share } = now;
   const [low, high] = wilson(risk, now.kept);
   return (
     <p class="result">
       Refers <Count n={now.referred} filters={[referred]} keys={keys} name="policy.referred" /> of{" "}
       {format.count(now.n)} (
-      <Figure
-        name="policy.share"
-        value={now.referred / now.n}
-        text={format.percent(now.referred / now.n, 1)}
-      />
-      )
+      <Figure name="policy.share" value={share} text={format.percent(share, 1)} />)
       {meta.labelled && (
         <>
           , of them{" "}
@@ -263,22 +220,26 @@ function ClassResult() {
   const at = meta.labels.indexOf(label);
   const mask = classContext.value;
   const refer = columnOf("flagged");
-  if (at < 0 || mask === null || refer === null) return <p class="soft">Choose a class.</p>;
+  if (at < 0 || !mask || !refer) return <p class="soft">Choose a class.</p>;
   const { has, says } = labelTests(at);
-  let [positives, predicted, referred, missed] = [0, 0, 0, 0];
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0 || !has(i)) continue;
+  const w = weights.value;
+  let [positives, weight, predicted, found, referred, missed] = [0, 0, 0, 0, 0, 0];
+  for (const i of rowsIn(mask)) {
+    if (!has(i)) continue;
+    const wi = w[i];
     positives++;
-    if (says(i)) predicted++;
-    else if (refer.codes[i] === 1) referred++;
-    else missed++;
+    weight += wi;
+    if (says(i)) predicted += wi;
+    else if (refer.codes[i] === 1) {
+      referred++;
+      found += wi;
+    } else missed++;
   }
-  const names =
-    meta.events === null ? [label] : meta.events[at].inside.map((k) => meta.class_names[k]);
+  const names = !meta.events ? [label] : meta.events[at].inside.map((k) => meta.class_names[k]);
   const miss = meta.multilabel
     ? [equals("missed", label)]
     : [equals("truth", ...names), { ...equals("pred", ...names), not: true }];
-  const sensitivity = (predicted + referred) / positives;
+  const sensitivity = (predicted + found) / weight;
   const [low, high] = wilson(sensitivity, positives);
 
   return (
@@ -288,8 +249,8 @@ function ClassResult() {
       ({format.percent(low, 1)} to {format.percent(high, 1)}); without referring{" "}
       <Figure
         name="policy.sensitivity.before"
-        value={predicted / positives}
-        text={format.percent(predicted / positives, 1)}
+        value={predicted / weight}
+        text={format.percent(predicted / weight, 1)}
       />
       . Missed and referred{" "}
       <Count
@@ -317,11 +278,6 @@ const KINDS: [string, string][] = [
   ["costs", "by costs"],
 ];
 
-/** The class that is missed most: where a target is most wanted. */
-function usualLabel(): string {
-  return meta.labels[0];
-}
-
 export function PolicyView() {
   const now = policy.value;
   const kinds = KINDS.filter(([kind]) => {
@@ -333,7 +289,7 @@ export function PolicyView() {
   if (now.kind === "class" && meta.blocks["mean"]?.edges)
     measures.unshift(["p", "probability of the class"]);
   const choose = (kind: string) => {
-    const label = now.label || usualLabel();
+    const label = now.label || meta.labels[0];
     if (kind !== "class")
       change({
         kind: kind as Policy["kind"],
@@ -349,12 +305,16 @@ export function PolicyView() {
       });
   };
   return (
-    <section class="panel" id="policy" aria-labelledby="policy-title" tabIndex={-1}>
-      <header>
-        <h2 id="policy-title">Policy</h2>
-        <span class="soft">refer</span>
-        <Segments label="Refer" value={now.kind} options={kinds} change={choose} />
-      </header>
+    <Panel
+      id="policy"
+      title={"Policy"}
+      tools={
+        <>
+          <span class="soft">refer</span>
+          <Segments label="Refer" value={now.kind} options={kinds} change={choose} />
+        </>
+      }
+    >
       <div class="policy-body">
         <div>
           {now.kind === "costs" ? (
@@ -405,6 +365,6 @@ export function PolicyView() {
         </div>
         {now.kind !== "costs" && <CurveChart />}
       </div>
-    </section>
+    </Panel>
   );
 }

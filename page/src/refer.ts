@@ -4,18 +4,18 @@ import { computed } from "@preact/signals";
 import {
   columnOf,
   derived,
-  flagColumn,
   inDistribution,
   predictedBits,
   truthBits,
   BYTES,
+  weights,
 } from "./cases";
-import { R, meta } from "./data";
+import { K, R, flagColumn, meta } from "./data";
 import { embedded, membersAt, recomputed, switchedOn } from "./members";
 import { ABSTAIN, ASK, type Costs, alarmOrder, chooseClass, decideLabel, meanOf } from "./measures";
 import { rowsIn, sortedRows } from "./selection";
 import { now as current } from "./state";
-import type { Column } from "./types";
+import type { Codes, Column } from "./types";
 
 export interface Policy {
   kind: "all" | "each" | "class" | "costs";
@@ -97,26 +97,18 @@ export function readCosts(text: string): CostTexts {
 /** The costs that came with the report. */
 function costsGiven(): CostTexts {
   const given = meta.costs;
-  if (given === null) return NO_COSTS;
-  const table = given.tables?.[meta.multilabel ? "per_label" : "multiclass"] ?? {
-    missed: given.missed ?? [],
-    alarm: given.alarm ?? [],
-  };
-  const usual = mostCommon(table.missed);
-  const usualAlarm = mostCommon(table.alarm);
+  if (!given) return NO_COSTS;
+  const [missed, alarm] = [usual(given.missed), usual(given.alarm)];
   const of: CostTexts["of"] = {};
-  table.missed.forEach((missed, k) => {
-    const alarm = table.alarm[k];
-    if (missed === usual && alarm === usualAlarm) return;
-    of[meta.class_names[k]] = [
-      missed === usual ? "" : String(missed),
-      alarm === usualAlarm ? "" : String(alarm),
-    ];
+  meta.class_names.forEach((name, k) => {
+    const own = [given.missed[k], given.alarm[k]];
+    if (own[0] !== missed || own[1] !== alarm)
+      of[name] = [own[0] === missed ? "" : String(own[0]), own[1] === alarm ? "" : String(own[1])];
   });
   const text = (x: number | null) => (x === null ? "" : String(x));
   return {
-    missed: text(usual),
-    alarm: text(usualAlarm),
+    missed: String(missed),
+    alarm: String(alarm),
     abstain: text(given.abstain),
     ask: text(given.ask),
     error: given.error ? String(Number((100 * given.error).toPrecision(12))) : "",
@@ -124,61 +116,51 @@ function costsGiven(): CostTexts {
   };
 }
 
-function mostCommon(values: number[]): number | null {
-  const times = new Map<number, number>();
-  for (const value of values) times.set(value, (times.get(value) ?? 0) + 1);
-  let best: number | null = null;
-  for (const [value, n] of times) if (best === null || n > (times.get(best) ?? 0)) best = value;
-  return best;
+/** The median: what most classes have, if there is such a cost. */
+function usual(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
-/** The costs as numbers, or what is wrong with them; null if none were given. */
-export function parseCosts(texts: CostTexts): Costs | string | null {
-  const given = [
-    texts.missed,
-    texts.alarm,
-    texts.abstain,
-    texts.ask,
-    ...Object.values(texts.of).flat(),
-  ];
+/** A cost as typed, `otherwise` if there is none; throws what is wrong with it. */
+function amount<T>(text: string, what: string, otherwise: T): number | T {
+  if (text.trim() === "") return otherwise;
+  const x = Number(text);
+  if (x >= 0 && x < Infinity) return x;
+  throw new Error(`The ${what} must be a nonnegative number; got “${text}”.`);
+}
+
+/** The costs as numbers; null if none were given. */
+function parseCosts({ missed, alarm, abstain, ask, error, of }: CostTexts): Costs | null {
+  const own = Object.entries(of);
+  const given = [missed, alarm, abstain, ask, ...Object.values(of).flat()];
   if (given.every((text) => text.trim() === "")) return null;
-  const read = (text: string, what: string): number | null | string => {
-    if (text.trim() === "") return null;
-    const x = Number(text);
-    return Number.isFinite(x) && x >= 0
-      ? x
-      : `${what} must be a nonnegative number; got “${text}”.`;
-  };
-  const missed = read(texts.missed, "The cost of a miss");
-  const alarm = read(texts.alarm, "The cost of a false alarm");
-  const abstain = read(texts.abstain, "The cost of abstaining");
-  const ask = read(texts.ask, "The cost of asking");
-  const error = read(texts.error, "The expert’s error rate");
-  for (const value of [missed, alarm, abstain, ask, error])
-    if (typeof value === "string") return value;
-  if (Number(error ?? 0) >= 100) return "The expert’s error rate must be below 100 %.";
-  const names = meta.class_names;
+  const each = (x: number) => new Float64Array(K).fill(x);
   const costs: Costs = {
-    missed: new Float64Array(names.length).fill(Number(missed ?? 1)),
-    alarm: new Float64Array(names.length).fill(Number(alarm ?? (meta.multilabel ? 1 : 0))),
-    abstain: abstain as number | null,
-    ask: ask as number | null,
-    error: Number(error ?? 0) / 100,
+    missed: each(amount(missed, "cost of a miss", 1)),
+    alarm: each(amount(alarm, "cost of a false alarm", meta.multilabel ? 1 : 0)),
+    abstain: amount(abstain, "cost of abstaining", null),
+    ask: amount(ask, "cost of asking", null),
+    error: amount(error, "expert’s error rate", 0) / 100,
   };
-  for (const [name, [ofMiss, ofAlarm]] of Object.entries(texts.of)) {
-    const k = names.indexOf(name);
-    const own = read(ofMiss, `The cost of missing ${name}`);
-    const false_ = read(ofAlarm, `The cost of a false alarm of ${name}`);
-    if (typeof own === "string") return own;
-    if (typeof false_ === "string") return false_;
-    if (k >= 0 && own !== null) costs.missed[k] = own;
-    if (k >= 0 && false_ !== null) costs.alarm[k] = false_;
+  if (costs.error >= 1) throw new Error("The expert’s error rate must be below 100 %.");
+  for (const [name, [ofMiss, ofAlarm]] of own) {
+    const k = meta.class_names.indexOf(name);
+    if (k < 0) continue;
+    costs.missed[k] = amount(ofMiss, `cost of missing ${name}`, costs.missed[k]);
+    costs.alarm[k] = amount(ofAlarm, `cost of a false alarm of ${name}`, costs.alarm[k]);
   }
   return costs;
 }
 
 export const costTexts = computed(() => readCosts(costsText.value));
-export const costs = computed(() => parseCosts(costTexts.value));
+/** The costs, or what is wrong with them; null if none were given. */
+export const costs = computed<Costs | string | null>(() => {
+  try {
+    return parseCosts(costTexts.value);
+  } catch (error) {
+    return (error as Error).message;
+  }
+});
 
 export interface Plan {
   /** Per row: 0 predict, 1 abstain, 2 ask; 255 where the members are not embedded. */
@@ -191,11 +173,11 @@ export interface Plan {
 export const plan = computed<Plan | null>(() => {
   const given = costs.value;
   const found = embedded.value;
-  if (given === null || typeof given === "string" || found === null) return null;
+  if (!given || typeof given === "string" || !found) return null;
   const action = new Uint8Array(R).fill(255);
   const cost = new Float64Array(R).fill(NaN);
   const choice = new Int32Array(R).fill(-1);
-  const partial = found.labels !== undefined;
+  const partial = found.labels !== null;
   const order = partial ? undefined : alarmOrder(given);
   for (let at = 0; at < found.n; at++) {
     const members = switchedOn(membersAt(at)!);
@@ -220,27 +202,26 @@ export const plan = computed<Plan | null>(() => {
   return { action, cost, choice };
 });
 
+/** How many of the rows with embedded members there is each action for; and their mean cost, weighted by how many cases each stands for. */
+export function planOf(rows: Uint8Array): { counts: number[]; cost: number; n: number } {
+  const counts = [0, 0, 0];
+  let [cost, weight, n] = [0, 0, 0];
+  const [now, found] = [plan.value, embedded.value];
+  if (now === null || !found) return { counts, cost: NaN, n };
+  for (let at = 0; at < found.n; at++) {
+    const row = found.rows[at];
+    if (rows[row] === 0) continue;
+    counts[now.action[row]]++;
+    cost += found.sampling[at] * now.cost[row];
+    weight += found.sampling[at];
+    n++;
+  }
+  return { counts, cost: cost / weight, n };
+}
+
 function costsOf(costs: Costs, labels: Uint32Array): Costs {
   const of = (values: Float64Array) => Float64Array.from(labels, (label) => values[label]);
   return { ...costs, missed: of(costs.missed), alarm: of(costs.alarm) };
-}
-
-/** Rows with the highest codes, cut at the edge whose number is nearest to the one wanted. */
-function mostUncertain(column: Column, wanted: number, base: Uint8Array, falling: boolean): number {
-  const counts = new Uint32Array(column.centers.length);
-  for (let i = 0; i < R; i++)
-    if (base[i] === 1 && column.codes[i] !== column.missing) counts[column.codes[i]]++;
-  let taken = 0;
-  const order = Array.from(counts.keys());
-  if (falling) order.reverse();
-  let cut = 0;
-  for (const code of order) {
-    if (Math.abs(taken + counts[code] - wanted) >= Math.abs(taken - wanted) && counts[code] > 0)
-      break;
-    taken += counts[code];
-    cut++;
-  }
-  return cut;
 }
 
 /** `top` is certainty: its lowest values are the most uncertain. */
@@ -248,57 +229,53 @@ export function isFalling(by: string): boolean {
   return by !== "top";
 }
 
-function referAll(column: Column, share: number, base: Uint8Array, falling: boolean): Uint8Array {
-  let n = 0;
-  for (let i = 0; i < R; i++) n += base[i];
-  const cut = mostUncertain(column, share * n, base, falling);
-  const out = new Uint8Array(R);
+/** Of each group the share that is the most uncertain, cut at the edge whose number is nearest; `groups` are codes below `size`. */
+function referShare(
+  column: Column,
+  share: number,
+  base: Uint8Array,
+  falling: boolean,
+  groups: Codes,
+  size: number,
+): Uint8Array {
   const bins = column.centers.length;
-  for (let i = 0; i < R; i++) {
-    const code = column.codes[i];
-    if (code === column.missing) out[i] = 255;
-    else if (falling ? code >= bins - cut : code < cut) out[i] = 1;
-  }
-  return out;
-}
-
-/** The same share of each predicted class; each cut at an edge of its own. */
-function referEach(column: Column, share: number, base: Uint8Array, falling: boolean): Uint8Array {
-  const out = new Uint8Array(R);
-  const predicted = columnOf("pred");
-  if (predicted === null) return referAll(column, share, base, falling);
-  const size = meta.class_names.length;
-  const wanted = new Float64Array(size);
-  for (let i = 0; i < R; i++) if (base[i] === 1) wanted[predicted.codes[i]] += share;
-  const taken = new Float64Array(size);
-  const open = new Uint8Array(size).fill(1);
-  const cuts = new Int32Array(size).fill(falling ? column.centers.length : -1);
-  const inBin = new Uint32Array(size);
   const rows = sortedRows(rowsIn(base), column.codes, column.missing, falling);
-  for (let i = 0; i < rows.length;) {
-    const code = column.codes[rows[i]];
+  const wanted = new Float64Array(size);
+  const w = weights.value;
+  for (const i of rows) wanted[groups[i]] += share * w[i];
+  const taken = new Float64Array(size);
+  const inBin = new Float64Array(size);
+  const open = new Uint8Array(size).fill(1);
+  const cuts = new Int32Array(size).fill(falling ? bins : -1);
+  for (let r = 0; r < rows.length;) {
+    const code = column.codes[rows[r]];
     if (code === column.missing) break;
     const touched: number[] = [];
-    for (; i < rows.length && column.codes[rows[i]] === code; i++) {
-      const c = predicted.codes[rows[i]];
-      if (inBin[c]++ === 0) touched.push(c);
+    for (; r < rows.length && column.codes[rows[r]] === code; r++) {
+      const g = groups[rows[r]];
+      if (inBin[g] === 0) touched.push(g);
+      inBin[g] += w[rows[r]];
     }
-    for (const c of touched) {
-      if (open[c] === 1) {
-        const more = Math.abs(taken[c] + inBin[c] - wanted[c]) < Math.abs(taken[c] - wanted[c]);
-        if (more) {
-          taken[c] += inBin[c];
-          cuts[c] = code;
-        } else open[c] = 0;
-      }
-      inBin[c] = 0;
+    for (const g of touched) {
+      const next = taken[g] + inBin[g];
+      inBin[g] = 0;
+      if (Math.abs(next - wanted[g]) >= Math.abs(taken[g] - wanted[g])) open[g] = 0;
+      if (open[g] === 0) continue;
+      taken[g] = next;
+      cuts[g] = code;
     }
   }
+  return beyond(column, falling, (i) => cuts[Math.min(groups[i], size - 1)]);
+}
+
+/** Rows at or beyond a cut; 255 where the number is missing. */
+function beyond(column: Column, falling: boolean, cut: (i: number) => number): Uint8Array {
+  const out = new Uint8Array(R);
+  const { codes, missing } = column;
   for (let i = 0; i < R; i++) {
-    const code = column.codes[i];
-    const c = predicted.codes[i];
-    if (code === column.missing || c === predicted.missing) out[i] = 255;
-    else if (falling ? code >= cuts[c] : code <= cuts[c]) out[i] = 1;
+    const code = codes[i];
+    if (code === missing) out[i] = 255;
+    else if (falling ? code >= cut(i) : code <= cut(i)) out[i] = 1;
   }
   return out;
 }
@@ -306,35 +283,30 @@ function referEach(column: Column, share: number, base: Uint8Array, falling: boo
 /** Refer cases not predicted as the class, most suspicious first, until enough of the class is caught. */
 function referForClass(
   column: Column,
-  policy: Policy,
+  { label, share }: Policy,
   base: Uint8Array,
   falling: boolean,
 ): Uint8Array {
-  const out = new Uint8Array(R);
-  const label = meta.labels.indexOf(policy.label);
   const bins = column.centers.length;
-  const missed = new Uint32Array(bins);
-  const { has, says } = labelTests(label);
-  let positives = 0;
-  let caught = 0;
-  for (let i = 0; i < R; i++) {
-    if (base[i] === 0 || !has(i)) continue;
-    positives++;
-    if (says(i)) caught++;
-    else if (column.codes[i] !== column.missing) missed[column.codes[i]]++;
+  const missed = new Float64Array(bins);
+  const { has, says } = labelTests(meta.labels.indexOf(label));
+  const w = weights.value;
+  let [positives, caught] = [0, 0];
+  for (const i of rowsIn(base)) {
+    if (!has(i)) continue;
+    const wi = w[i];
+    positives += wi;
+    if (says(i)) caught += wi;
+    else if (column.codes[i] !== column.missing) missed[column.codes[i]] += wi;
   }
-  let cut = falling ? bins : -1;
   const step = falling ? -1 : 1;
-  while (caught < policy.share * positives - 1e-9 && cut + step >= 0 && cut + step < bins) {
+  let cut = falling ? bins : -1;
+  while (caught < share * positives - 1e-9 && cut + step >= 0 && cut + step < bins) {
     cut += step;
     caught += missed[cut];
   }
-  for (let i = 0; i < R; i++) {
-    const code = column.codes[i];
-    if (code === column.missing) out[i] = 255;
-    else if (!says(i) && (falling ? code >= cut : code <= cut)) out[i] = 1;
-  }
-  return out;
+  const never = falling ? bins : -1;
+  return beyond(column, falling, (i) => (says(i) ? never : cut));
 }
 
 /** Whether a row has a label, and whether it is predicted; of classes, events or multi-label data. */
@@ -349,7 +321,7 @@ export function labelTests(label: number): {
     return { has: test(truth), says: test(said) };
   }
   const inside = new Uint8Array(65536);
-  if (meta.events === null) inside[label] = 1;
+  if (!meta.events) inside[label] = 1;
   else for (const k of meta.events[label]?.inside ?? []) inside[k] = 1;
   const truth = columnOf("truth")?.codes;
   const predicted = columnOf("pred")?.codes;
@@ -362,7 +334,7 @@ export function labelTests(label: number): {
 export const refer = computed<Column | null>(() => {
   const now = policy.value;
   const base = inDistribution.value;
-  if (base === null) return null;
+  if (!base) return null;
   let codes: Uint8Array;
   if (now.kind === "costs") {
     codes = new Uint8Array(R).fill(255);
@@ -372,19 +344,15 @@ export const refer = computed<Column | null>(() => {
         codes[i] = Math.min(found.action[i], found.action[i] === 255 ? 255 : 1);
   } else {
     const column = columnOf(measureKey(now));
-    if (
-      column === null ||
-      column.kind !== "number" ||
-      (!meta.multilabel && columnOf("pred") === null)
-    )
-      return null;
+    const predicted = columnOf("pred");
+    if (column?.kind !== "number" || (!meta.multilabel && !predicted)) return null;
     const rows = recomputed.value?.rows;
     const within = rows === undefined ? base : base.map((x, i) => x & rows[i]);
     const falling = isFalling(now.by);
-    if (now.kind === "each" && !meta.multilabel)
-      codes = referEach(column, now.share, within, falling);
-    else if (now.kind === "class") codes = referForClass(column, now, within, falling);
-    else codes = referAll(column, now.share, within, falling);
+    if (now.kind === "class") codes = referForClass(column, now, within, falling);
+    else if (now.kind === "each" && predicted !== null)
+      codes = referShare(column, now.share, within, falling, predicted.codes, K);
+    else codes = referShare(column, now.share, within, falling, new Uint8Array(R), 1);
   }
   return flagColumn("flagged", "flagged", codes);
 });
@@ -392,7 +360,7 @@ derived.set("flagged", () => refer.value);
 
 export const decision = computed<Column | null>(() => {
   const found = plan.value;
-  if (found === null) return null;
+  if (!found) return null;
   const column = flagColumn("decision", "decision", found.action);
   return { ...column, kind: "category", names: ["predict", "abstain", "ask"] };
 });

@@ -1,22 +1,24 @@
 // Is 70 % right in 70 %? Predicted probability against what happened, with intervals.
 
 import { computed } from "@preact/signals";
-import { columnOf, maskOf, titleOf, wrong } from "./cases";
+import { columnOf, maskOf, titleOf, weights, wrong } from "./cases";
+import { Chart, FRAME } from "./chart";
 import { Count, Figure } from "./count";
-import { R, meta } from "./data";
+import { meta } from "./data";
 import * as format from "./format";
 import { wilson } from "./intervals";
+import { type Range, cutsAt, placesIn, rangesOf } from "./ranges";
 import { labelTests } from "./refer";
-import { codesOfRange, equals, withoutKeys } from "./selection";
+import { Rows } from "./rows";
+import { equals, rowsIn, withoutKeys } from "./selection";
 import { now as current } from "./state";
 
-const TENTHS = 10;
+const TENTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-interface Bin {
-  low: number;
-  high: number;
-  range: string;
+interface Bin extends Range {
   n: number;
+  weight: number;
+  /** Mean of what was predicted, and the share of what happened. */
   expected: number;
   happened: number;
 }
@@ -26,159 +28,133 @@ const bins = computed<Bin[] | null>(() => {
   const column = columnOf(key);
   const mask = maskOf(withoutKeys(current.terms, [key]));
   const errors = wrong.value;
-  if (column === null || column.kind !== "number" || mask === null || errors === null) return null;
+  if (!column || column.kind !== "number" || !mask || !errors) return null;
   const label = key.startsWith("p:") ? meta.labels.indexOf(key.slice(2)) : -1;
   const has = label < 0 ? null : labelTests(label).has;
-  const [first, last] = [column.edges[0], column.edges[column.edges.length - 1]];
-  const probability = first >= 0 && last <= 1;
-  const [low, high] = probability ? [0, 1] : [first, last];
-  const cuts = [0];
-  for (let i = 1; i < TENTHS; i++) {
-    const [at] = codesOfRange(column, `${low + ((high - low) * i) / TENTHS}..`);
-    if (at > cuts[cuts.length - 1] && at < column.centers.length) cuts.push(at);
+  const [low, high] = reach(column.edges[0], column.edges.at(-1) ?? 1);
+  const cuts = cutsAt(
+    column,
+    TENTHS.map((tenth) => low + ((high - low) * tenth) / 10),
+  );
+  const place = placesIn(cuts);
+  const found = rangesOf(column, cuts).map((range): Bin => {
+    return { ...range, n: 0, weight: 0, expected: 0, happened: 0 };
+  });
+  const w = weights.value;
+  for (const i of rowsIn(mask)) {
+    const bin = found[place[column.codes[i]]];
+    if (errors.codes[i] === 255 || bin === undefined) continue;
+    const wi = w[i];
+    bin.n++;
+    bin.weight += wi;
+    bin.expected += wi * column.centers[column.codes[i]];
+    if (has === null ? errors.codes[i] === 0 : has(i)) bin.happened += wi;
   }
-  cuts.push(column.centers.length);
-  const place = new Int8Array(65536).fill(-1);
-  const found: Bin[] = [];
-  for (let g = 0; g + 1 < cuts.length; g++) {
-    place.fill(g, cuts[g], cuts[g + 1]);
-    const from = g === 0 ? "" : String(column.edges[cuts[g]]);
-    const to = g + 2 === cuts.length ? "" : String(column.edges[cuts[g + 1]]);
-    const [a, b] = [column.edges[cuts[g]], column.edges[cuts[g + 1]]];
-    found.push({ low: a, high: b, range: `${from}..${to}`, n: 0, expected: 0, happened: 0 });
+  const filled = found.filter(({ n }) => n > 0);
+  for (const bin of filled) {
+    bin.expected /= bin.weight;
+    bin.happened /= bin.weight;
   }
-  for (let i = 0; i < R; i++) {
-    if (mask[i] === 0 || errors.codes[i] === 255) continue;
-    const g = place[column.codes[i]];
-    if (g < 0) continue;
-    found[g].n++;
-    found[g].expected += column.centers[column.codes[i]];
-    if (has === null ? errors.codes[i] === 0 : has(i)) found[g].happened++;
-  }
-  return found.filter((bin) => bin.n > 0);
+  return filled;
 });
 
-const SIZE = { width: 360, height: 250, left: 44, bottom: 36, top: 10, right: 12 };
+/** All of 0 to 1 for probabilities. */
+function reach(low: number, high: number): [number, number] {
+  return low >= 0 && high <= 1 ? [0, 1] : [low, high];
+}
 
 export function Reliability() {
   const found = bins.value;
   const key = current.x;
-  if (found === null) return <p class="soft">Counting …</p>;
+  if (!found) return <p class="soft">Counting …</p>;
   const what = key.startsWith("p:") ? key.slice(2) : "right";
-  const width = SIZE.width - SIZE.left - SIZE.right;
-  const height = SIZE.height - SIZE.top - SIZE.bottom;
-  const probability = found.every((bin) => bin.low >= 0 && bin.high <= 1);
-  const span = probability ? [0, 1] : [found[0]?.low ?? 0, found[found.length - 1]?.high ?? 1];
-  const x = (value: number) => SIZE.left + ((value - span[0]) / (span[1] - span[0])) * width;
-  const y = (value: number) => SIZE.top + (1 - value) * height;
-  const ticks = probability ? [0, 0.25, 0.5, 0.75, 1] : [span[0], (span[0] + span[1]) / 2, span[1]];
+  const [low, high] = reach(found[0]?.low ?? 0, found.at(-1)?.high ?? 1);
+  const probability = low === 0 && high === 1;
+  const { x, y } = FRAME;
+  const at = (value: number) => x((value - low) / (high - low));
+  const amount = (value: number) => (probability ? format.percent(value, 0) : format.number(value));
+  const interval = ({ happened, n }: Bin) => wilson(happened, n);
+  const outside = (bin: Bin) =>
+    probability && (bin.expected < interval(bin)[0] || bin.expected > interval(bin)[1]);
   return (
     <>
-      <svg
-        class="chart"
-        viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
-        role="img"
-        aria-label={`Reliability of ${titleOf(key)}; the same as a table below`}
-        data-export="reliability"
+      <Chart
+        name="reliability"
+        label={`Reliability of ${titleOf(key)}; the same as a table below`}
+        title={titleOf(key)}
+        across={(u) => amount(low + u * (high - low))}
+        up={(v) => format.percent(v, 0)}
       >
-        {[0, 0.5, 1].map((tick) => (
-          <g key={tick}>
+        {probability && <line class="ideal" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} />}
+        {found.map((bin) => (
+          <g key={bin.text} class="point">
             <line
-              class="gridline"
-              x1={SIZE.left}
-              x2={SIZE.width - SIZE.right}
-              y1={y(tick)}
-              y2={y(tick)}
+              x1={at(bin.expected)}
+              x2={at(bin.expected)}
+              y1={y(interval(bin)[0])}
+              y2={y(interval(bin)[1])}
             />
-            <text class="tick" x={SIZE.left - 6} y={y(tick) + 4} text-anchor="end">
-              {format.percent(tick, 0)}
-            </text>
+            <circle cx={at(bin.expected)} cy={y(bin.happened)} r="4" />
           </g>
         ))}
-        {ticks.map((tick) => (
-          <text
-            key={tick}
-            class="tick"
-            x={x(tick)}
-            y={SIZE.height - SIZE.bottom + 16}
-            text-anchor="middle"
-          >
-            {probability ? format.percent(tick, 0) : format.number(tick)}
-          </text>
-        ))}
-        <text class="tick" x={SIZE.left + width / 2} y={SIZE.height - 4} text-anchor="middle">
-          {titleOf(key)} →
-        </text>
-        {probability && <line class="ideal" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} />}
-        {found.map((bin) => {
-          const share = bin.happened / bin.n;
-          const [low, high] = wilson(share, bin.n);
-          const at = x(bin.expected / bin.n);
-          return (
-            <g key={bin.range} class="point">
-              <line x1={at} x2={at} y1={y(low)} y2={y(high)} />
-              <circle cx={at} cy={y(share)} r="4" />
-            </g>
-          );
-        })}
-      </svg>
+      </Chart>
       <div class="scroller">
-        <table class="rows small">
-          <thead>
-            <tr>
-              <th scope="col">{probability ? "predicted" : titleOf(key)}</th>
-              <th scope="col" class="number">
-                cases
-              </th>
-              <th scope="col" class="number">
-                {what}
-              </th>
-              <th scope="col" class="number">
-                95 % interval
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.map((bin, g) => {
-              const share = bin.happened / bin.n;
-              const [low, high] = wilson(share, bin.n);
-              const mean = bin.expected / bin.n;
-              const outside = probability && (mean < low || mean > high);
-              return (
-                <tr key={bin.range}>
-                  <th scope="row">
-                    <Figure
-                      name={`reliability.${g}.expected`}
-                      value={mean}
-                      text={probability ? format.percent(mean, 0) : format.number(mean)}
-                    />
-                  </th>
-                  <td class="number">
-                    <Count
-                      n={bin.n}
-                      filters={[equals(key, bin.range)]}
-                      keys={[key]}
-                      name={`reliability.${g}.n`}
-                    />
-                  </td>
-                  <td class="number">
-                    <Figure
-                      name={`reliability.${g}.happened`}
-                      value={share}
-                      text={format.percent(share, 0)}
-                    />
-                  </td>
-                  <td class={`number ${outside ? "warn" : ""}`}>
-                    {format.percent(low, 0)} – {format.percent(high, 0)}
-                    {outside && <span title="The predicted probability lies outside."> ≠</span>}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <Rows
+          rows={[...found.keys()]}
+          class="small"
+          label="Reliability"
+          name={(g) => found[g].text}
+          first={{
+            key: "expected",
+            title: probability ? "predicted" : titleOf(key),
+            cell: (g) => (
+              <Figure
+                name={`reliability.${g}.expected`}
+                value={found[g].expected}
+                text={amount(found[g].expected)}
+              />
+            ),
+          }}
+          views={[
+            {
+              key: "n",
+              title: "cases",
+              cell: (g) => (
+                <Count
+                  n={found[g].n}
+                  filters={[equals(key, found[g].text)]}
+                  keys={[key]}
+                  name={`reliability.${g}.n`}
+                />
+              ),
+            },
+            {
+              key: "happened",
+              title: what,
+              cell: (g) => (
+                <Figure
+                  name={`reliability.${g}.happened`}
+                  value={found[g].happened}
+                  text={format.percent(found[g].happened, 0)}
+                />
+              ),
+            },
+            {
+              key: "interval",
+              title: "95 % interval",
+              note: "Wilson’s; ≠: the prediction lies outside.",
+              cell: (g) => (
+                <span class={outside(found[g]) ? "warn" : ""}>
+                  {interval(found[g])
+                    .map((share) => format.percent(share, 0))
+                    .join(" – ")}
+                  {outside(found[g]) && " ≠"}
+                </span>
+              ),
+            },
+          ]}
+        />
       </div>
-      <p class="legend">Wilson’s 95 % intervals; ≠: the predicted probability lies outside.</p>
     </>
   );
 }

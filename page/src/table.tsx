@@ -1,71 +1,60 @@
 // One row for each class, group, member, set size, data set or value of any column.
 
 import { computed, signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { groupable, titleOf } from "./cases";
-import { Count, Figure, PartsBar, Select } from "./count";
+import { Count, Figure, Find, Panel, PartsBar, Select } from "./count";
 import { hasColumn, meta } from "./data";
 import * as format from "./format";
+import { type Group, type Grouped, grouped, hasLabelParts } from "./groups";
 import type { Filter } from "./hash";
 import { memberNames } from "./members";
 import { MemberTable } from "./member-table";
+import { Rows, type View } from "./rows";
 import { equals } from "./selection";
 import { go, now as current } from "./state";
-import { type Group, type Grouped, grouped } from "./groups";
 
 const search = signal("");
 const scrolled = signal(0);
-export const ROW_HEIGHT = 33;
+const ROW_HEIGHT = 33;
 const WINDOW = 16;
+const FEWEST = 10; // of fewer cases a gap says nothing
 
 export const byOptions = computed<[string, string][]>(() => {
-  const found: [string, string][] = [["class", meta.events === null ? "class" : "event"]];
-  if (meta.second_order === "members" && memberNames.length > 1) found.push(["member", "member"]);
+  const found: [string, string][] = [["class", firstTitle("class")]];
+  if (memberNames.length > 1) found.push(["member", "member"]);
   for (const { name, title } of groupable.value) found.push([name, title || name]);
   return found;
 });
 
-interface ColumnView {
+function firstTitle(by: string): string {
+  if (by !== "class") return titleOf(by);
+  return !meta.events ? "class" : "event";
+}
+
+interface GroupView {
   key: string;
   title: string;
   note: string;
   value: (group: Group) => number;
-  cell: (group: Group, found: Grouped) => preact.ComponentChildren;
-}
-
-function counts(
-  key: string,
-  title: string,
-  note: string,
-  value: (g: Group) => number,
-  filters: (g: Group) => Filter[],
-): ColumnView {
-  return {
-    key,
-    title,
-    note,
-    value,
-    cell: (group, found) => (
-      <Count
-        n={value(group)}
-        filters={filters(group)}
-        keys={found.keys}
-        name={`table.${group.name}.${key}`}
-        label={`${title}: ${group.name}`}
-      />
-    ),
-  };
+  cell: (group: Group) => ComponentChildren;
 }
 
 const flagged = equals("flagged", "1");
-const isWrong = equals("wrong", "1");
 
-function uncertaintyColumns(largest: number): ColumnView[] {
+function uncertaintyViews(groups: Group[]): GroupView[] {
+  let largest = 0;
+  for (const { aleatoric, epistemic } of groups) {
+    if (aleatoric + epistemic > largest) largest = aleatoric + epistemic;
+  }
+  const total = (g: Group) => g.aleatoric + g.epistemic;
+  const share = (g: Group) => g.epistemic / (total(g) || 1);
   return [
     {
       key: "total",
       title: "uncertainty",
-      note: "Mean total uncertainty; blue is epistemic, orange aleatoric.",
-      value: (g) => g.aleatoric + g.epistemic,
+      note: "Mean total uncertainty.",
+      value: total,
       cell: (g) =>
         Number.isNaN(g.aleatoric) ? (
           "–"
@@ -74,8 +63,8 @@ function uncertaintyColumns(largest: number): ColumnView[] {
             <PartsBar aleatoric={g.aleatoric} epistemic={g.epistemic} largest={largest} />
             <Figure
               name={`table.${g.name}.total`}
-              value={g.aleatoric + g.epistemic}
-              text={format.fixed(g.aleatoric + g.epistemic, 2)}
+              value={total(g)}
+              text={format.fixed(total(g), 2)}
             />
           </span>
         ),
@@ -84,160 +73,151 @@ function uncertaintyColumns(largest: number): ColumnView[] {
       key: "share",
       title: "epistemic",
       note: "Epistemic share of the uncertainty: what the members disagree about.",
-      value: (g) => g.epistemic / (g.aleatoric + g.epistemic || 1),
-      cell: (g) => {
-        const share = g.epistemic / (g.aleatoric + g.epistemic || 1);
-        return (
-          <Figure
-            name={`table.${g.name}.epistemic_share`}
-            value={share}
-            text={format.percent(share, 0)}
-          />
-        );
-      },
+      value: share,
+      cell: (g) => (
+        <Figure
+          name={`table.${g.name}.epistemic_share`}
+          value={share(g)}
+          text={format.percent(share(g), 0)}
+        />
+      ),
     },
   ];
 }
 
-function columnsFor(found: Grouped): ColumnView[] {
-  let largest = 0;
-  for (const group of found.groups) {
-    if (group.aleatoric + group.epistemic > largest) largest = group.aleatoric + group.epistemic;
-  }
-  const views: ColumnView[] = [];
-  if (found.classes && meta.labelled) {
-    views.push(
-      counts(
-        "n",
-        "cases",
-        "Cases whose truth is the class.",
-        (g) => g.n,
-        (g) => g.is,
-      ),
-      counts(
-        "missed",
-        "missed",
-        "Cases of the class that are predicted as another.",
-        (g) => g.missed,
-        (g) => g.missedFilters,
-      ),
-      counts(
-        "known",
-        "missed, flagged",
-        "Missed cases that the policy flags: the model knows.",
-        (g) => g.missedFlagged,
-        (g) => [...g.missedFilters, flagged],
-      ),
-      counts(
-        "alarms",
-        "false alarms",
-        "Cases of other classes that are predicted as this one.",
-        (g) => g.alarms,
-        (g) => g.alarmFilters,
-      ),
-    );
-  } else {
-    views.push(
-      counts(
-        "n",
-        "cases",
-        "Number of cases.",
-        (g) => g.n,
-        (g) => g.is,
-      ),
-    );
-    if (meta.labelled && found.by !== "dataset") {
-      views.push(
-        counts(
-          "wrong",
-          "wrong",
-          "Cases with a wrong prediction.",
-          (g) => g.wrong,
-          (g) => [...g.is, isWrong],
-        ),
-        counts(
-          "known",
-          "wrong, flagged",
-          "Wrong cases that the policy flags: the model knows.",
-          (g) => g.missedFlagged,
-          (g) => [...g.is, isWrong, flagged],
-        ),
-        {
-          key: "accuracy",
-          title: "accuracy",
-          note: "Share of right predictions with Wilson’s 95 % interval.",
-          value: (g) => g.accuracy,
-          cell: (g) => (
-            <span class="withinterval">
-              <Figure
-                name={`table.${g.name}.accuracy`}
-                value={g.accuracy}
-                text={format.percent(g.accuracy, 0)}
-              />
-              <small>
-                {format.points(g.low, 0)}–{format.points(g.high, 0)}
-              </small>
-            </span>
-          ),
-        },
-      );
-    }
-    views.push(
-      counts(
-        "flagged",
-        "flagged",
-        "Cases that the policy flags.",
-        (g) => g.flagged,
-        (g) => [...g.is, flagged],
-      ),
-    );
-  }
-  if (hasColumn("covered")) {
+function viewsOf(found: Grouped): GroupView[] {
+  const views: GroupView[] = [];
+  const count = (
+    key: string,
+    title: string,
+    note: string,
+    value: (g: Group) => number,
+    filters: (g: Group) => Filter[],
+  ) =>
     views.push({
-      key: "coverage",
-      title: "coverage",
-      note: "Share of cases whose truth is in the prediction set.",
-      value: (g) => g.coverage,
+      key,
+      title,
+      note,
+      value,
       cell: (g) => (
-        <Figure
-          name={`table.${g.name}.coverage`}
-          value={g.coverage}
-          text={format.percent(g.coverage, 0)}
+        <Count
+          n={value(g)}
+          filters={filters(g)}
+          keys={found.keys}
+          name={`table.${g.name}.${key}`}
+          label={`${title}: ${g.name}`}
         />
       ),
     });
+  const share = (key: string, title: string, note: string, value: (g: Group) => number) =>
+    views.push({
+      key,
+      title,
+      note,
+      value,
+      cell: (g) => (
+        <Figure
+          name={`table.${g.name}.${key}`}
+          value={value(g)}
+          text={format.percent(value(g), 0)}
+        />
+      ),
+    });
+  const judged = meta.labelled && found.by !== "dataset";
+  const missed = found.classes ? "missed" : "wrong";
+  count(
+    "n",
+    "cases",
+    found.classes ? "Cases of the class." : "",
+    (g) => g.n,
+    (g) => g.is,
+  );
+  if (judged) {
+    count(
+      missed,
+      missed,
+      found.classes ? "Cases of the class that are predicted as another." : "Wrong predictions.",
+      (g) => g.wrong,
+      (g) => g.wrongFilters,
+    );
+    count(
+      "known",
+      `${missed}, flagged`,
+      "Of these what the policy flags: the model knows.",
+      (g) => g.known,
+      (g) => [...g.wrongFilters, flagged],
+    );
   }
-  views.push(...uncertaintyColumns(largest));
-  if (meta.labelled && found.by !== "dataset" && !meta.multilabel) {
+  if (judged && found.classes)
+    count(
+      "alarms",
+      "false alarms",
+      "Cases of other classes that are predicted as this one.",
+      (g) => g.alarms,
+      (g) => g.alarmFilters,
+    );
+  if (judged && !found.classes)
+    views.push({
+      key: "accuracy",
+      title: "accuracy",
+      note: "Share of right predictions with Wilson’s 95 % interval.",
+      value: (g) => g.accuracy,
+      cell: (g) => (
+        <span class="withinterval">
+          <Figure
+            name={`table.${g.name}.accuracy`}
+            value={g.accuracy}
+            text={format.percent(g.accuracy, 0)}
+          />
+          <small>
+            {format.points(g.low, 0)}–{format.points(g.high, 0)}
+          </small>
+        </span>
+      ),
+    });
+  if (!found.classes || !meta.labelled)
+    count(
+      "flagged",
+      "flagged",
+      "Cases that the policy flags.",
+      (g) => g.flagged,
+      (g) => [...g.is, flagged],
+    );
+  if (hasColumn("covered"))
+    share(
+      "coverage",
+      "coverage",
+      "Share of cases whose truth is in the prediction set.",
+      (g) => g.coverage,
+    );
+  views.push(...uncertaintyViews(found.groups));
+  if (judged && !meta.multilabel)
     views.push({
       key: "gap",
       title: "sure − right",
-      note: "Mean probability of the prediction minus accuracy, in percentage points: positive is overconfident. Not shown for few cases.",
+      note: "Mean probability of the prediction minus accuracy, in percentage points: positive is overconfident.",
       value: (g) => g.gap,
       cell: (g) => (
         <Figure
           name={`table.${g.name}.gap`}
           value={g.gap}
-          text={g.n < (meta.fewest ?? 0) ? "–" : format.points(g.gap, 0)}
+          text={g.n < FEWEST ? "–" : format.points(g.gap, 0)}
         />
       ),
     });
-  }
-  if (found.by === "dataset") views.push(...detectionColumns());
+  if (found.by === "dataset") views.push(...detectionViews());
   return views;
 }
 
-function detectionColumns(): ColumnView[] {
-  const { loss } = current;
+function detectionViews(): GroupView[] {
   return ["total", "epistemic"].map((part) => {
-    const of = (g: Group) =>
-      meta.exact.detection?.find((set) => set.name === g.name)?.auroc[`${loss}.${part}`];
+    const of = (g: Group) => meta.exact.detection[g.name]?.[`${part}.${current.loss}`];
     return {
       key: `auroc.${part}`,
       title: `AUROC, ${part}`,
       note: "Probability that an out-of-distribution case is more uncertain than one in distribution, with its 95 % interval.",
-      value: (g: Group) => of(g)?.value ?? NaN,
-      cell: (g: Group) => {
+      value: (g) => of(g)?.value ?? NaN,
+      cell: (g) => {
         const found = of(g);
         if (found === undefined) return "";
         return (
@@ -260,147 +240,133 @@ function detectionColumns(): ColumnView[] {
 export function TableView() {
   const { by } = current;
   return (
-    <section class="panel" id="table" aria-labelledby="table-title" tabIndex={-1}>
-      <header>
-        <h2 id="table-title">Table</h2>
-        <Select
-          label="by"
-          value={by}
-          options={byOptions.value}
-          change={(value) => go({ by: value, order: "" })}
-        />
-        {by !== "member" && (grouped.value?.groups.length ?? 0) > WINDOW && (
-          <input
-            type="search"
-            class="find"
-            aria-label="Find rows"
-            placeholder="find"
-            value={search.value}
-            onInput={(event) => {
-              search.value = event.currentTarget.value;
-              scrolled.value = 0;
-            }}
+    <Panel
+      id="table"
+      title={"Table"}
+      tools={
+        <>
+          <Select
+            label="by"
+            value={by}
+            options={byOptions.value}
+            change={(value) => go({ by: value, order: "" })}
           />
-        )}
-      </header>
+          {by !== "member" && (grouped.value?.groups.length ?? 0) > WINDOW && (
+            <Find
+              label="find rows"
+              value={search.value}
+              change={(text) => {
+                search.value = text;
+                scrolled.value = 0;
+              }}
+            />
+          )}
+        </>
+      }
+    >
       {by === "member" ? <MemberTable /> : <GroupTable />}
-    </section>
+    </Panel>
   );
 }
 
-const noteOfGroup = computed(() => {
-  const by = current.by;
-  if (by === "set_size" || by === "covered") return meta.exact.sets?.sentence ?? "";
-  if (by === "class") return meta.exact.calibration?.sentence ?? "";
-  return "";
-});
+function notesOf(by: string): string[] {
+  const found: string[] = [];
+  if (by === "class" && hasLabelParts())
+    found.push("uncertainty about the label, over all cases counted here");
+  if (by === "set_size" || by === "covered") found.push(meta.exact.sets ?? "");
+  if (by === "class") found.push(meta.exact.calibration ?? "");
+  return found.filter((note) => note !== "");
+}
+
+/** The groups that are searched for, in the order chosen. */
+function ordered(found: Grouped, views: GroupView[], sort: string): Group[] {
+  const text = search.value.toLowerCase();
+  const groups = found.groups.filter((group) => group.name.toLowerCase().includes(text));
+  const key = sort.replace(/^-/, "");
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const view = views.find((each) => each.key === key);
+  if (key === "name")
+    groups.sort((a, b) => sign * a.name.localeCompare(b.name, "en", { numeric: true }));
+  else if (view !== undefined) {
+    const value = (group: Group) => {
+      const x = view.value(group);
+      return Number.isNaN(x) ? -Infinity * sign : x;
+    };
+    groups.sort((a, b) => sign * (value(a) - value(b)) || 0);
+  }
+  return groups;
+}
 
 function GroupTable() {
   const found = grouped.value;
   const { order, by } = current;
-  if (found === null) return <p class="soft">Counting …</p>;
-  const views = columnsFor(found);
+  if (!found) return <p class="soft">Counting …</p>;
+  const views = viewsOf(found);
   const usual = found.ordered ? "" : found.classes && meta.labelled ? "-missed" : "-n";
   const sort = order || usual;
-  const view = views.find((each) => each.key === sort.replace(/^-/, ""));
-  const text = search.value.toLowerCase();
-  let groups = found.groups;
-  if (text !== "") groups = groups.filter((group) => group.name.toLowerCase().includes(text));
-  if (sort.replace(/^-/, "") === "name" && order !== "") {
-    groups = [...groups].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-    if (sort.startsWith("-")) groups.reverse();
-  } else if (view !== undefined) {
-    const sign = sort.startsWith("-") ? -1 : 1;
-    const value = (group: Group) =>
-      Number.isNaN(view.value(group)) ? -Infinity * sign : view.value(group);
-    groups = [...groups].sort((a, b) => sign * (value(a) - value(b)) || 0);
-  }
-  const start = Math.max(
-    Math.min(Math.floor(scrolled.value / ROW_HEIGHT) - 4, groups.length - WINDOW),
-    0,
-  );
-  const shown = groups.length <= WINDOW + 8 ? groups : groups.slice(start, start + WINDOW + 8);
-  const before = groups.length <= WINDOW + 8 ? 0 : start;
-  const after = groups.length - before - shown.length;
+  const groups = ordered(found, views, sort);
+  const many = groups.length > WINDOW;
+  const most = WINDOW + 8;
+  const row = Math.floor(scrolled.value / ROW_HEIGHT) - 4;
+  const start = groups.length > most ? Math.max(Math.min(row, groups.length - WINDOW), 0) : 0;
+  const shown = groups.slice(start, start + most);
+  const gaps = {
+    start,
+    count: groups.length,
+    before: start * ROW_HEIGHT,
+    after: (groups.length - start - shown.length) * ROW_HEIGHT,
+  };
+  const head = (key: string, title: string) => <Head name={key} title={title} sort={sort} />;
+  const sorted = (key: string): View<Group>["sorted"] =>
+    sort.replace(/^-/, "") !== key ? undefined : sort === key ? "ascending" : "descending";
   return (
     <>
       <div
-        class={`scroller ${groups.length > WINDOW ? "tall" : ""}`}
-        tabIndex={groups.length > WINDOW ? 0 : undefined}
-        role={groups.length > WINDOW ? "region" : undefined}
-        aria-label={groups.length > WINDOW ? "Rows of the table" : undefined}
+        class={`scroller ${many ? "tall" : ""}`}
+        tabIndex={many ? 0 : undefined}
+        role={many ? "region" : undefined}
+        aria-label={many ? "Rows of the table" : undefined}
         onScroll={(event) => (scrolled.value = event.currentTarget.scrollTop)}
       >
-        <table class="rows" aria-rowcount={groups.length + 1} aria-labelledby="table-title">
-          <thead>
-            <tr>
-              <Head
-                view={{
-                  key: "name",
-                  title: by === "class" ? (meta.events === null ? "class" : "event") : titleOf(by),
-                  note: "",
-                }}
-                sort={sort}
-              />
-              {views.map((each) => (
-                <Head key={each.key} view={each} sort={sort} />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {before > 0 && (
-              <tr class="gap" style={{ height: `${before * ROW_HEIGHT}px` }} aria-hidden="true" />
-            )}
-            {shown.map((group, i) => (
-              <tr key={group.name} aria-rowindex={before + i + 2}>
-                <th scope="row" title={group.name}>
-                  {group.name === "" ? "missing" : group.name}
-                </th>
-                {views.map((each) => (
-                  <td
-                    key={each.key}
-                    class={each.key === "total" ? "bar" : `number ${each.key}-column`}
-                  >
-                    {each.cell(group, found)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-            {after > 0 && (
-              <tr class="gap" style={{ height: `${after * ROW_HEIGHT}px` }} aria-hidden="true" />
-            )}
-          </tbody>
-        </table>
+        <Rows
+          rows={shown}
+          label={`By ${firstTitle(by)}`}
+          gaps={gaps}
+          name={(group) => group.name}
+          first={{
+            key: "name",
+            title: head("name", firstTitle(by)),
+            sorted: sorted("name"),
+            cell: (group) => group.name,
+          }}
+          views={views.map(({ key, title, note, cell }) => ({
+            key,
+            note,
+            cell,
+            title: head(key, title),
+            sorted: sorted(key),
+            class: key === "total" ? "bar" : `number ${key}-column`,
+          }))}
+        />
       </div>
       <p class="legend">
         <span class="key eu" /> epistemic <span class="key au" /> aleatoric
-        {found.note !== "" && ` · ${found.note}`}
-        {noteOfGroup.value !== "" && ` · ${noteOfGroup.value}`}
-        {groups.length > WINDOW && ` · ${format.count(groups.length)} rows`}
+        {notesOf(by).map((note) => ` · ${note}`)}
+        {many && ` · ${format.count(groups.length)} rows`}
       </p>
     </>
   );
 }
 
-function Head({ view, sort }: { view: Pick<ColumnView, "key" | "title" | "note">; sort: string }) {
-  const own = sort.replace(/^-/, "") === view.key;
-  const falling = sort.startsWith("-");
-  const next = own && falling ? view.key : "-" + view.key;
+function Head({ name, title, sort }: { name: string; title: string; sort: string }) {
+  const falling = sort === "-" + name;
+  const own = falling || sort === name;
+  // names begin with A, numbers with the largest
+  const next = falling || (name === "name" && !own) ? name : "-" + name;
   return (
-    <th
-      scope="col"
-      class={view.key === "name" ? "" : view.key === "total" ? "bar" : `number ${view.key}-column`}
-      aria-sort={own ? (falling ? "descending" : "ascending") : undefined}
-    >
-      <button
-        type="button"
-        class="sort"
-        title={view.note}
-        onClick={() => go({ order: view.key === "name" && !own ? "name" : next })}
-      >
-        {view.title}
-        {own && <span aria-hidden="true">{falling ? "\u00a0↓" : "\u00a0↑"}</span>}
-      </button>
-    </th>
+    <button class="sort" onClick={() => go({ order: next })}>
+      {title}
+      {own && <span aria-hidden="true">{falling ? "\u00a0↓" : "\u00a0↑"}</span>}
+    </button>
   );
 }

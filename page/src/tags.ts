@@ -1,8 +1,8 @@
 // Tags and notes of cases; kept in memory until they are exported.
 
 import { computed, signal } from "@preact/signals";
-import { derived, epoch, flagColumn } from "./cases";
-import { R } from "./data";
+import { derived, epoch } from "./cases";
+import { R, flagColumn } from "./data";
 
 export interface Tag {
   tag: string;

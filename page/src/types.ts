@@ -7,11 +7,10 @@ export type Row = number;
 export interface ColumnMeta {
   name: string;
   title: string;
-  kind: "category" | "number" | "flag" | "text" | "bits" | "weight";
+  kind: "category" | "number" | "text" | "bits";
   dtype: string;
-  source?: string;
-  note?: string | null;
-  names?: string[] | "classes" | "members";
+  source: string;
+  names?: string[] | "classes";
   edges?: number[];
   centers?: number[];
 }
@@ -34,50 +33,35 @@ export interface LossMeta {
   key: string;
   name: string;
   unit: string;
-  maximum_of_sum: number | null;
 }
 
 export interface Interval {
   value: number;
-  low: number | null;
-  high: number | null;
-}
-
-export interface MemberSummary {
-  name: string;
-  accuracy?: number | null;
-  log_loss?: number | null;
-  brier?: number | null;
-  distance?: number | null;
-  agree?: number | null;
+  low: number;
+  high: number;
 }
 
 export interface CostsMeta {
-  task?: string;
-  tables?: Record<string, { missed: number[]; alarm: number[] }>;
-  missed?: number[];
-  alarm?: number[];
+  missed: number[];
+  alarm: number[];
   abstain: number | null;
   ask: number | null;
   error: number;
 }
 
 export interface Exact {
-  accuracy?: (Interval & { how?: string }) | null;
-  exact_match?: Interval | number | null;
   mean: Record<string, Record<Part, number>>;
-  epistemic_share?: number | null;
-  pairs?: [number, number, number][];
-  members?: MemberSummary[] | null;
-  calibration?: (Interval & { sentence?: string; ece?: number | null }) | null;
-  check?: { ok: boolean; sentence: string; members?: number[] } | null;
-  sources?: { sentence?: string; names: string[]; means: number[]; p: (number | null)[] } | null;
-  detection?: { name: string; n: number; auroc: Record<string, Interval> }[];
-  sets?: { sentence?: string } | null;
+  accuracy: (Interval & { how: string }) | null;
+  calibration: string | null;
+  members: { log_loss: number | null; distance: number; cases: number }[];
+  check: { ok: boolean; sentence: string; members: number[] } | null;
+  sources: string | null;
+  /** By data set, then by score. */
+  detection: Record<string, Record<string, Interval>>;
+  sets: string | null;
 }
 
 export interface Meta {
-  schema: number;
   title: string;
   version: string;
   n: number;
@@ -89,8 +73,9 @@ export interface Meta {
   labels: string[];
   events: EventMeta[] | null;
   partition: boolean;
+  averaged: boolean;
   second_order: "members" | "draws" | "none";
-  members: { n: number; names: string[]; weights: number[] | null } | null;
+  members: string[] | null;
   losses: LossMeta[];
   columns: ColumnMeta[];
   blocks: Record<string, BlockMeta>;
@@ -98,11 +83,8 @@ export interface Meta {
   costs: CostsMeta | null;
   ids: boolean;
   id_note: string | null;
-  images: { count: number; of: number; type: string } | null;
-  metadata: string[];
-  notes?: string[];
-  averaged?: boolean;
-  fewest: number;
+  images: { count: number; of: number } | null;
+  notes: string[];
 }
 
 /** One value for each row: a code, and what the codes mean. */
@@ -115,6 +97,4 @@ export interface Column {
   names: string[];
   edges: Float64Array;
   centers: Float64Array;
-  source: string;
-  note: string;
 }

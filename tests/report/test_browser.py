@@ -61,14 +61,7 @@ def test_every_number_opens_its_cases(lesions, open_page) -> None:
     guess = data.probs.mean(0).argmax(-1)
     wrong = guess != data.y
     found = crawl(page)
-    expected = {"selected.n": np.ones(len(guess), bool), "selected.accuracy.n": ~wrong}
-    for t, truth in enumerate(SKIN):
-        missed = (data.y == t) & wrong
-        expected[f"table.{truth}.n"] = data.y == t
-        expected[f"table.{truth}.missed"] = missed
-        expected[f"table.{truth}.alarms"] = (guess == t) & wrong
-        for p, predicted in enumerate(SKIN):
-            expected[f"matrix.{truth}.{predicted}"] = (data.y == t) & (guess == p)
+    expected = rows_of_classes(SKIN, data.y, guess)
     check_rows(found, expected)
     referred = np.isin(np.arange(len(guess)), found["policy.referred"])
     check_rows(
@@ -92,36 +85,120 @@ def test_every_number_opens_its_cases(lesions, open_page) -> None:
         check_rows(found, {f"table.{site}.n": here, f"table.{site}.wrong": here & wrong})
 
 
-@pytest.mark.parametrize("kind", ["multilabel", "binary", "unlabeled", "events", "ood"])
-def test_every_number_of_other_pages_opens_its_cases(kind, open_page) -> None:
-    q, y, options = kinds()[kind]
-    page = open_page(build_report(q, y_true=y, **options), width=1440)
-    found = crawl(page)
-    mean = q.mean()
-    if kind == "multilabel":
-        called = mean > 0.5
-        for k, name in enumerate(q.class_names):
-            expected = {
-                f"matrix.{name}.hit": called[:, k] & (y[:, k] == 1),
-                f"matrix.{name}.missed": ~called[:, k] & (y[:, k] == 1),
-                f"matrix.{name}.alarm": called[:, k] & (y[:, k] == 0),
-            }
-            check_rows(found, expected)
-    elif kind == "unlabeled":
-        order = np.argsort(-mean, axis=-1, kind="stable")
-        for p, first in enumerate(q.class_names):
-            for s, second in enumerate(q.class_names):
-                cell = (order[:, 0] == p) & (order[:, 1] == s)
-                check_rows(found, {f"matrix.{first}.{second}": cell})
+def rows_of_classes(names, y, guess) -> dict[str, np.ndarray]:
+    """By the key of a number, which cases it is about: classes."""
+    wrong = guess != y
+    expected = {"selected.n": np.ones(len(y), bool), "selected.accuracy.n": ~wrong}
+    for t, truth in enumerate(names):
+        expected[f"table.{truth}.n"] = y == t
+        expected[f"table.{truth}.missed"] = (y == t) & wrong
+        expected[f"table.{truth}.alarms"] = (guess == t) & wrong
+        for p, predicted in enumerate(names):
+            expected[f"matrix.{truth}.{predicted}"] = (y == t) & (guess == p)
+    return expected
+
+
+def rows_of_labels(names, y, called) -> dict[str, np.ndarray]:
+    """The same for labels that may occur together."""
+    expected = {
+        "selected.n": np.ones(len(y), bool),
+        "selected.accuracy.n": np.all(called == y, axis=-1),
+    }
+    for k, name in enumerate(names):
+        true, said = y[:, k] == 1, called[:, k]
+        expected[f"matrix.{name}.hit"] = true & said
+        expected[f"matrix.{name}.missed"] = expected[f"table.{name}.missed"] = true & ~said
+        expected[f"matrix.{name}.alarm"] = expected[f"table.{name}.alarms"] = ~true & said
+        expected[f"table.{name}.n"] = true
+    return expected
+
+
+def rows_without_labels(names, mean) -> dict[str, np.ndarray]:
+    """Predicted × second choice."""
+    order = np.argsort(-mean, axis=-1, kind="stable")
+    expected = {"selected.n": np.ones(len(mean), bool)}
+    for p, first in enumerate(names):
+        expected[f"table.{first}.n"] = order[:, 0] == p
+        for s, second in enumerate(names):
+            expected[f"matrix.{first}.{second}"] = (order[:, 0] == p) & (order[:, 1] == s)
+    return expected
+
+
+def rows_of_events(names, y, guess, events) -> dict[str, np.ndarray]:
+    expected = rows_of_classes(names, y, guess)
+    expected = {key: mask for key, mask in expected.items() if not key.startswith("table.")}
+    for name, inside in events.items():
+        classes = [names.index(x) for x in inside]
+        true, said = np.isin(y, classes), np.isin(guess, classes)
+        expected[f"table.{name}.n"] = true
+        expected[f"table.{name}.missed"] = true & ~said
+        expected[f"table.{name}.alarms"] = ~true & said
+    return expected
+
+
+CRAWLED = ["ensemble", "weighted", "dirichlet", "multilabel", "unlabeled", "ordinal", "events"]
+
+
+@pytest.mark.parametrize("kind", [*CRAWLED, "ood", "fashion", "ecg", "binary file"])
+def test_every_number_of_other_pages_opens_its_cases(kind, open_page, tmp_path) -> None:
+    if kind == "fashion":
+        bundled = lw.demo.load_fashion_ensemble()
+        q, y, options = bundled.ensemble, bundled.y_true, {}
+    elif kind == "ecg":
+        bundled = lw.demo.load_ecg_ensemble()
+        q, y, options = bundled.ensemble, bundled.y_true, {}
+    elif kind == "binary file":
+        q, y, options = kinds()["binary"]
+        path = tmp_path / "binary.npz"
+        lw.io.save_predictions(path, probs=q.probs, y_true=y, class_names=q.class_names)
+        options = {"given": lw.load_predictions(path)}
     else:
-        guess = mean.argmax(-1)
-        for t, truth in enumerate(q.class_names):
-            for p, predicted in enumerate(q.class_names):
-                cell = (y == t) & (guess == p)
-                check_rows(found, {f"matrix.{truth}.{predicted}": cell})
+        q, y, options = kinds()[kind]
+    given = options.pop("given", q)
+    page = open_page(build_report(given, y_true=y, **options), width=1440)
+    names, mean = list(q.class_names), q.mean()
+    guess = mean.argmax(-1)
+    if y is None:
+        expected = rows_without_labels(names, mean)
+    elif y.ndim == 2:
+        expected = rows_of_labels(names, y, mean > 0.5)
+    elif "events" in options:
+        events = options["events"]
+        if kind == "ordinal":
+            events = {f"≥ {x}": names[k:] for k, x in enumerate(names) if k}
+        expected = rows_of_events(names, y, guess, events)
+    else:
+        expected = rows_of_classes(names, y, guess)
+    found = crawl(page)
+    check_rows(found, expected)
+    # nothing else is counted but what depends on the policy, and the sentences to start with
+    others = {key.split(".")[0] for key in set(found) - set(expected)}
+    rest = {key for key in set(found) - set(expected) if key.startswith("table.")}
+    assert others <= {"policy", "selected", "finding", "table"}
+    assert {key.split(".")[-1] for key in rest} <= {"known", "flagged"}
+    if y is not None:
+        wrong = np.flatnonzero(~expected["selected.accuracy.n"])
+        for part in ("referred", "kept"):
+            both = np.intersect1d(found[f"policy.{part}"], wrong).tolist()
+            assert found.get(f"policy.{part}.wrong", []) == both
     if kind == "ood":
         found = crawl(page, "dataset")
         assert found["table.elsewhere.n"] == list(range(len(mean), len(mean) + 40))
+
+
+def test_a_wrong_number_is_noticed(clothes, open_page) -> None:
+    """The crawler fails where a number says more than it opens, and where NumPy differs."""
+    q, y, report = clothes
+    page = open_page(report)
+    found = crawl(page)
+    wrong = rows_of_classes(list(q.class_names), (y + 1) % 5, q.mean().argmax(-1))
+    with pytest.raises(AssertionError):
+        check_rows(found, wrong)
+    page.locator("button[data-key='selected.accuracy.n']").evaluate(
+        "(button) => button.setAttribute('data-count', '7')"
+    )
+    with pytest.raises(AssertionError):
+        crawl(page)
 
 
 def kinds():
@@ -243,10 +320,9 @@ def test_the_pages_own_arithmetic_is_the_librarys(clothes, open_page) -> None:
 
 def report_costs(q, costs) -> dict:
     given = build_report(q, costs=costs).data["costs"]
-    table = given["tables"]["multiclass"]
     return {
-        "missed": list(table["missed"]),
-        "alarm": list(table["alarm"]),
+        "missed": list(given["missed"]),
+        "alarm": list(given["alarm"]),
         "abstain": given["abstain"],
         "ask": given["ask"],
         "error": given["error"],
@@ -510,9 +586,45 @@ def test_exports(lesions, open_page, tmp_path) -> None:
     assert len(lines) == len(rows) + 1
     assert lines[0].startswith("id,predicted,truth,")
     assert [line.split(",")[0] for line in lines[1:]] == data.ids[rows].tolist()
+    # also of columns that nothing has shown yet
+    first = dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
+    assert first["site"] == data.site[rows[0]]
+    assert abs(float(first["age"]) - data.age[rows[0]]) <= 2
     assert saved("matrix (.svg)").startswith("<svg")
     page.locator("#case input").first.fill("check")
     page.keyboard.press("Tab")
     tags = saved("tags and notes")
     assert data.ids[rows[0]] in tags
     assert "check" in tags
+    path = tmp_path / "tags.csv"
+    path.write_text(tags, encoding="utf-8")
+    again = open_page(report, width=1440)
+    assert "tags and notes" in dropped(again, ("tags.csv", path.read_bytes()))
+    name = data.ids[rows[0]]
+    again.evaluate("(id) => labelwise.go({ case: id })", name)
+    assert again.locator("#case input").first.input_value() == "check"
+
+
+def test_the_selection_as_python_is_the_selection(
+    lesions, open_page, tmp_path, monkeypatch
+) -> None:
+    data, report = lesions
+    monkeypatch.chdir(tmp_path)
+    given = data.predictions
+    np.savez(
+        "predictions.npz", probs=data.probs, ids=data.ids, class_names=np.array(data_names(given))
+    )
+    page = open_page(report, hash="#truth=melanoma&wrong=1", permissions=["clipboard-read"])
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("summary:has-text('Export')").click()
+    page.locator("button:has-text('as Python')").click()
+    page.wait_for_selector(".notice")
+    code = page.evaluate("navigator.clipboard.readText()")
+    names: dict = {}
+    exec(code, names)
+    assert list(names["rows"]) == listed(page)
+    assert names["q"].probs.shape[1] == len(names["rows"])
+
+
+def data_names(given: Predictions) -> list[str]:
+    return list(given.class_names or ())

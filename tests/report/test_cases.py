@@ -12,7 +12,7 @@ import pytest
 import labelwise as lw
 from labelwise.io import Predictions
 from labelwise.report import build_report, cases
-from report_pages import ensemble
+from report_pages import embedded, ensemble
 
 
 def column(report, name: str):
@@ -30,7 +30,7 @@ def test_more_cases_than_fit_are_a_sample_with_weights(monkeypatch) -> None:
     report = build_report(q, y_true=y)
     assert report.data["sampled"]
     assert report.data["rows"] <= 120
-    weight, _ = column(report, "weight")
+    weight = embedded(report, "weight")
     predicted, _ = column(report, "predicted")
     truth, _ = column(report, "truth")
     assert weight.sum() == pytest.approx(600, rel=1e-6)
@@ -61,13 +61,11 @@ def test_votes_are_columns() -> None:
     votes = np.random.default_rng(0).integers(0, 4, (30, 3))
     votes[0] = 0
     report = build_report(q, y_true=y, votes=votes)
-    codes, about = column(report, "votes_for_predicted")
     total = votes.sum(1)
-    share = votes[np.arange(30), q.mean().argmax(-1)] / np.maximum(total, 1)
-    assert codes[0] == 255
-    found = np.array(about["centers"])[codes[total > 0]]
-    np.testing.assert_allclose(found, share[total > 0], atol=1e-4)
+    np.testing.assert_array_equal(embedded(report, "votes"), votes)
+    np.testing.assert_array_equal(embedded(report, "votes.total"), total)
     codes, about = column(report, "reader_disagreement")
+    assert codes[0] == 255
     expected = (1 - votes.max(1) / np.maximum(total, 1))[total > 0]
     np.testing.assert_allclose(np.array(about["centers"])[codes[total > 0]], expected, atol=1e-4)
 
@@ -82,8 +80,9 @@ def test_ids_and_groups_can_stay_in_the_house() -> None:
     assert column(report, "id")[0] == ids.tolist()
     codes, about = column(report, "group")
     assert np.array(about["names"])[codes].tolist() == groups.tolist()
-    assert report.data["id_note"].startswith(
-        "This file contains the ids of its cases and the names of its groups"
+    assert report.data["id_note"] == (
+        "This file contains the names of its groups and the ids of its cases and column 'scan id'"
+        " and column 'mrn'."
     )
     without = build_report(given, metadata=metadata, ids=False)
     everything = without.html + "".join(
@@ -93,4 +92,4 @@ def test_ids_and_groups_can_stay_in_the_house() -> None:
         assert secret not in everything
     assert "B" in column(without, "site")[1]["names"]
     assert column(without, "group")[1]["names"][0] == "1"
-    assert without.data["id_note"] == "Ids were left out; groups are numbered."
+    assert without.data["id_note"] == "Ids were left out, and groups are numbered."

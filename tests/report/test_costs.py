@@ -18,33 +18,28 @@ def given(costs: Costs, q: lw.Distribution = Q) -> dict:
     return lw.report.build_report(q, costs=costs).data["costs"]
 
 
-def test_the_parts_give_the_matrix() -> None:
-    rng = np.random.default_rng(0)
-    missed, alarm = rng.random(4) + 1, rng.random(4)
-    matrix = (missed[:, None] + alarm) * (1 - np.eye(4))
-    table = given(Costs(matrix, ask=0.2))["tables"]["multiclass"]
-    np.testing.assert_allclose(
-        (table["missed"][:, None] + table["alarm"]) * (1 - np.eye(4)), matrix
-    )
-    assert np.min(table["alarm"]) == 0
+def test_a_matrix_says_what_missing_each_class_costs() -> None:
+    missed = np.arange(1, 5)
+    found = given(Costs(missed[:, None] * (1 - np.eye(4)), ask=0.2))
+    assert found["missed"].tolist() == missed.tolist()
+    assert found["alarm"].tolist() == [0] * 4
+    assert found["ask"] == 0.2
     two = given(Costs([[0, 1], [20, 0]]), lw.Ensemble(np.full((2, 5, 2), 0.5)))
-    assert two["tables"]["multiclass"]["missed"].tolist() == [1, 20]
+    assert two["missed"].tolist() == [1, 20]
 
 
-def test_defaults_are_for_both_tasks_and_follow_the_classes() -> None:
+def test_costs_follow_the_classes() -> None:
     found = given(Costs(default=1, missed={"c": 20}, abstain=0.5))
-    assert found["task"] == "multiclass"
-    assert found["tables"]["multiclass"]["missed"].tolist() == [1, 1, 20, 1]
-    assert found["tables"]["multiclass"]["alarm"].tolist() == [0, 0, 0, 0]
-    assert found["tables"]["per_label"]["alarm"].tolist() == [1, 1, 1, 1]
+    assert found["missed"].tolist() == [1, 1, 20, 1]
+    assert found["alarm"].tolist() == [0, 0, 0, 0]
     assert (found["abstain"], found["ask"], found["error"]) == (0.5, None, 0)
 
 
 def test_costs_of_labels() -> None:
     labels = lw.MultiLabelEnsemble(np.random.default_rng(0).random((3, 20, 4)), class_names=NAMES)
     found = given(Costs(default=1, missed={"c": 20}), labels)
-    assert found["task"] == "per_label"
-    assert list(found["tables"]) == ["per_label"]
+    assert found["missed"].tolist() == [1, 1, 20, 1]
+    assert found["alarm"].tolist() == [1, 1, 1, 1]
     with pytest.raises(ValueError, match="the labels may occur together"):
         given(Costs(1 - np.eye(4)), labels)
 
@@ -54,9 +49,12 @@ def test_costs_of_labels() -> None:
     [
         (
             Costs(np.arange(16).reshape(4, 4) ** 2 * (1 - np.eye(4))),
-            "this `matrix` is not of that form",
+            "the cost of missing a class depends on what is predicted instead",
         ),
-        (Costs(np.ones((4, 4))), "not of that form"),  # right predictions cost something
+        (
+            Costs(np.ones((4, 4))),
+            "what missing it and a false alarm cost",
+        ),  # right predictions cost something
         (Costs(missed={"aa": 2}), "Did you mean 'a'?"),
     ],
 )

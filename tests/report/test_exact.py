@@ -20,28 +20,16 @@ def exact(q, **options):
     return build_report(q, **options).data["exact"]
 
 
-def test_means_accuracy_and_pairs() -> None:
+def test_means_and_accuracy() -> None:
     q, y = ensemble(class_names=NAMES)
     found = exact(q, y_true=y)
     guess = q.mean().argmax(-1)
     assert found["accuracy"]["value"] == np.mean(guess == y)
     assert found["accuracy"]["low"] < np.mean(guess == y) < found["accuracy"]["high"]
-    assert found["expected_accuracy"] == pytest.approx(q.mean().max(-1).mean())
     for loss in LOSSES:
         u = lw.decompose(q, loss).sum()
         for part in PARTS:
             assert found["mean"][loss][part] == pytest.approx(getattr(u, part).mean())
-    pairs = {(t, p): n for t, p, n in found["pairs"]}
-    assert pairs == {
-        (t, p): np.sum((y == t) & (guess == p))
-        for t in range(5)
-        for p in range(5)
-        if np.any((y == t) & (guess == p))
-    }
-    classes = found["classes"]
-    np.testing.assert_array_equal(classes["true"], np.bincount(y, minlength=5))
-    np.testing.assert_array_equal(classes["predicted"], np.bincount(guess, minlength=5))
-    np.testing.assert_allclose(classes["epistemic"], lw.decompose(q).epistemic.mean(0))
 
 
 def test_members() -> None:
@@ -50,52 +38,38 @@ def test_members() -> None:
     distance = 0.0
     for j, row in enumerate(rows):
         one = lw.Ensemble(q.probs[j : j + 1])
-        assert row["name"] == str(j + 1)
-        assert row["accuracy"] == np.mean(q.probs[j].argmax(-1) == y)
         assert row["log_loss"] == pytest.approx(float(lw.evaluation.log_loss(one, y)))
-        assert row["brier"] == pytest.approx(float(lw.evaluation.brier_score(one, y)))
+        assert row["cases"] == 200
         distance += row["distance"] / 5
     # the members' divergences from the mean are the epistemic uncertainty
     assert distance == pytest.approx(lw.decompose(q).sum().epistemic.mean())
 
 
-def test_rejection_and_detection() -> None:
+def test_detection() -> None:
     q, y = ensemble(class_names=NAMES)
     other, _ = ensemble(n=80, seed=5, class_names=NAMES, sharpness=2.0)
     found = exact(q, y_true=y, ood={"elsewhere": other})
-    correct = q.mean().argmax(-1) == y
     for loss in LOSSES:
         inside, outside = (lw.decompose(x, loss).sum() for x in (q, other))
         for part in PARTS:
-            score = getattr(inside, part)
-            curve = lw.evaluation.rejection_curve(score, correct=correct)
-            assert found["rejection"][loss][part]["area"] == pytest.approx(curve.area)
-            scores = lw.evaluation.detection_scores(score, getattr(outside, part))
-            auroc = found["detection"][0]["auroc"][f"{loss}.{part}"]
+            scores = lw.evaluation.detection_scores(getattr(inside, part), getattr(outside, part))
+            auroc = found["detection"]["elsewhere"][f"{part}.{loss}"]
             assert auroc["value"] == pytest.approx(scores.auroc.value)
-    assert found["detection"][0]["n"] == 80
 
 
-def test_several_labels_are_judged_one_by_one() -> None:
+def test_several_labels_are_right_if_all_are() -> None:
     rng = np.random.default_rng(0)
     q = lw.MultiLabelEnsemble(rng.random((3, 50, 4)))
     y = rng.integers(0, 2, (50, 4))
-    found = exact(q, y_true=y)
-    right = (q.mean() > 0.5) == y
-    assert found["accuracy"]["value"] == pytest.approx(right.mean())
-    assert found["exact_match"] == pytest.approx(right.all(-1).mean())
-    np.testing.assert_array_equal(found["classes"]["true"], y.sum(0))
-    assert found["pairs"] == []
+    right = ((q.mean() > 0.5) == y).all(-1)
+    assert exact(q, y_true=y)["accuracy"]["value"] == pytest.approx(right.mean())
 
 
-def test_page_and_commands_mean_the_same_by_epistemic_share(tmp_path) -> None:
+def test_page_and_commands_say_the_same(tmp_path) -> None:
     q, y = ensemble(n=200, k=3)
     path = tmp_path / "preds.npz"
     lw.io.save_predictions(path, probs=q.probs, y_true=y)
     done = CliRunner().invoke(main, ["evaluate", str(path), "--json"])
-    u = lw.decompose(q).sum()
-    share = u.epistemic.mean() / u.total.mean()  # a ratio of means
-    assert exact(q, y_true=y)["epistemic_share"] == pytest.approx(share)
     assert json.loads(done.stdout)["accuracy"] == exact(q, y_true=y)["accuracy"]["value"]
 
 
@@ -107,11 +81,10 @@ def test_confidence_is_judged_over_all_cases() -> None:
     right = np.arange(n) < 1736
     p = np.tile([0.793, 0.207], (1, n, 1))
     found = exact(lw.Ensemble(p), y_true=(~right).astype(int))["calibration"]
-    assert found["sentence"].startswith(
+    assert found.startswith(
         "Under-confident by 7.5 percentage points (95 % interval 5.9 to 9.0): 86.8 % right, "
         "79.3 % expected, of 2,000 cases."
     )
-    assert found["value"] == pytest.approx(0.868 - 0.793)
 
 
 def test_groups_count_in_what_is_said_of_calibration() -> None:
@@ -123,8 +96,8 @@ def test_groups_count_in_what_is_said_of_calibration() -> None:
         exact(lw.io.Predictions(probs=probs, y_true=(~right).astype(int), groups=x))
         for x in (None, groups)
     )
-    assert alone["calibration"]["sentence"].startswith("Over-confident by 25.0 percentage points")
-    assert "chance can explain the difference" in grouped["calibration"]["sentence"]
+    assert alone["calibration"].startswith("Over-confident by 25.0 percentage points")
+    assert "chance can explain the difference" in grouped["calibration"]
     assert grouped["accuracy"]["low"] < alone["accuracy"]["low"]
 
 
@@ -140,15 +113,14 @@ def test_check_and_sources() -> None:
     found = exact(q)
     sources = lw.decompose(q).sources(rng=0)
     assert found["check"]["ok"]
-    assert found["sources"]["sentence"] == sources.sentence
-    np.testing.assert_allclose(found["sources"]["means"], sources.means.sum(axis=1))
+    assert found["sources"] == sources.sentence
     broken = lw.Ensemble(
         q.probs[:15][[*range(14), 0]], factors={name: x[:15] for name, x in factors.items()}
     )
     found = exact(broken)
     assert not found["check"]["ok"]
     assert found["check"]["members"] == [0, 14]
-    assert "completely crossed: no member is in 1 of 16 cells" in found["sources"]["sentence"]
+    assert "completely crossed: no member is in 1 of 16 cells" in found["sources"]
 
 
 def test_nothing_is_classes_times_classes() -> None:
@@ -157,6 +129,4 @@ def test_nothing_is_classes_times_classes() -> None:
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(2, 4, k))
     report = build_report(lw.Ensemble.from_logits(logits), y_true=[0, 1, 2, k - 1])
-    assert len(report.data["exact"]["pairs"]) <= 4
-    assert len(report.data["exact"]["classes"]["index"]) == 2000
     assert len(report.html) < 6_000_000

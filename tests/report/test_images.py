@@ -21,7 +21,7 @@ def first_of(n: int):
 
 def made(pictures: np.ndarray) -> list[str]:
     n = len(pictures)
-    return thumbnails(pictures, np.arange(n), n, first_of(n))[1]
+    return thumbnails(pictures, np.arange(n), first_of(n))[1]
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,11 @@ def test_thumbnails_are_the_images(shape, optional) -> None:
     for i, text in enumerate(made(pictures)):
         with image.open(io.BytesIO(base64.b64decode(text))) as opened:
             pixels = np.asarray(opened)
-        if max(shape[1:3]) <= 64:
+        if max(shape[1:3]) <= images.LARGEST_SIDE:
             expected = pictures[i].reshape(shape[1:3]) if shape[3:] in ((), (1,)) else pictures[i]
             assert np.array_equal(pixels, expected[..., :3] if expected.ndim == 3 else expected)
         else:
-            assert max(pixels.shape) <= 64
+            assert max(pixels.shape) <= images.LARGEST_SIDE
             assert abs(pixels.mean() - pictures[i].mean()) < 2
 
 
@@ -52,7 +52,7 @@ def test_float_images_are_scaled_and_png_is_png() -> None:
 
 
 def test_images_are_spread_over_truth_and_prediction_and_the_count_is_stated(monkeypatch) -> None:
-    monkeypatch.setattr(images, "IMAGE_BYTES_OF_FEW_ROWS", 60_000)
+    monkeypatch.setattr(images, "IMAGE_BYTES", 60_000)
     q, y = ensemble(n=400, k=3)
     noise = np.random.default_rng(0).integers(0, 256, (400, 32, 32), dtype=np.uint8)
     report = build_report(q, y_true=y, images=noise)

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 import labelwise as lw
 from labelwise.report import build_report, members
-from labelwise.report.members import quantize, restore_quantized
+from labelwise.report.members import STEPS, quantize
 from report_pages import LOSSES, PARTS, embedded, ensemble
+
+
+def restore_quantized(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
+    """Decode as the page does, in float64."""
+    table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
+    table[[STEPS // 2, STEPS]] = 0.5, 1.0
+    probs = table[codes]
+    return probs / probs.sum(axis=-1, keepdims=True) if normalize else probs
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20))

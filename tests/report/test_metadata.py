@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from labelwise.report.columns import PageData
-from labelwise.report.metadata import add_column, as_numbers, column_name, join_metadata
+from labelwise.report.metadata import (
+    add_column,
+    add_metadata,
+    as_numbers,
+    column_name,
+    join_metadata,
+)
 from optional_libraries import optional
 
 IDS = np.array(["a", "b", "c"])
@@ -75,6 +81,15 @@ def test_what_does_not_fit_has_its_sentence(given, ids, message) -> None:
         join_metadata(given, ids, 3, NAMES)
 
 
+def test_names_with_a_meaning_on_the_page_are_changed() -> None:
+    """A column called ``wrong`` must not hide which predictions are wrong, nor be hidden."""
+    page = PageData(3)
+    columns = {name: np.array(["x", "y", ""], dtype=object) for name in ("wrong", "total", "site")}
+    add_metadata(page, columns, np.arange(3))
+    names = [column["name"] for column in page.columns]
+    assert names == ["wrong (2)", "total (2)", "site"]
+
+
 def test_other_objects_are_refused(tmp_path) -> None:
     with pytest.raises(TypeError, match="must be a data frame, a mapping"):
         join_metadata(3, IDS, 3, NAMES)
@@ -95,13 +110,13 @@ def test_other_objects_are_refused(tmp_path) -> None:
 )
 def test_a_column_is_what_it_holds(texts, kind) -> None:
     page = PageData(len(texts))
-    add_column(page, "x", np.array(texts, dtype=object), "metadata")
+    add_column(page, "x", np.array(texts, dtype=object))
     assert page.columns[0]["kind"] == kind
 
 
 def test_numbers_that_are_categories_are_in_their_order() -> None:
     page = PageData(3)
-    add_column(page, "x", np.array(["10", "2", "1"], dtype=object), "metadata")
+    add_column(page, "x", np.array(["10", "2", "1"], dtype=object))
     assert page.columns[0]["names"] == ["1", "2", "10"]
 
 

@@ -115,7 +115,7 @@ def test_5_which_member_is_the_odd_one(ask) -> None:
     own = ask.data.probs.argmax(-1)
     for j in range(5):
         name = f"seed-{11 + j}"
-        assert value(ask.page, f"exact.members.{j}.accuracy") == np.mean(own[j] == ask.data.y)
+        assert value(ask.page, f"member.{name}.accuracy") == np.mean(own[j] == ask.data.y)
         assert value(ask.page, f"member.{name}.differs") == np.sum(own[j] != ask.guess)
     distance = [value(ask.page, f"exact.members.{j}.distance") for j in range(5)]
     assert np.argmax(distance) == 3

@@ -15,7 +15,7 @@ from ..decomposition import PARTS
 from ..io import Predictions
 from ..sets._result import PredictionSets
 from .collect import MAX_BITS, Collected
-from .columns import MANY_ROWS, PageData, smallest_type
+from .columns import MANY_ROWS, PageData
 from .images import positions_of_images, thumbnails
 from .members import (
     DRAWS,
@@ -73,16 +73,16 @@ class Cases:
 
     def id_note(self, page: PageData) -> str | None:
         """Which identifiers the file contains."""
-        names = {column["name"] for column in page.columns}
-        has_groups = "group" in names
         if not self.with_ids:
-            return "Ids were left out; groups are numbered." if has_groups else "Ids were left out."
+            return "Ids were left out, and groups are numbered."
+        known = {"id": "the ids of its cases", "group": "the names of its groups"}
         held = []
-        if "id" in names:
-            held.append("the ids of its cases")
-        if has_groups:
-            held.append("the names of its groups")
-        held += [f"column {name!r}" for name in self.metadata.columns if is_called_id(name)]
+        for column in page.columns:
+            name = column["name"]
+            if name in known:
+                held.append(known[name])
+            elif column["source"] == "metadata" and is_called_id(name):
+                held.append(f"column {name!r}")
         if not held:
             return None
         return f"This file contains {' and '.join(held)}."
@@ -122,8 +122,8 @@ def choose_cases(about: Cases, rng: Any) -> Rows:
     return Rows(rows, weight, members, luck)
 
 
-def add_columns(about: Cases, chosen: Rows) -> tuple[PageData, list[str]]:
-    """All columns and blocks but the images, and the names of the columns from metadata."""
+def add_columns(about: Cases, chosen: Rows) -> PageData:
+    """All columns and blocks but the images."""
     found, cases, rows = about.found, about.found.cases, chosen.rows
     page = PageData(len(rows))
     if cases.multilabel:
@@ -155,14 +155,11 @@ def add_columns(about: Cases, chosen: Rows) -> tuple[PageData, list[str]]:
         _add_votes(page, about, rows)
     _add_ids(page, about, rows)
     if chosen.weight is not None:
-        page.add_weight(chosen.weight)
-    for name, values in found.by_label.items():
-        if name == "label":
-            page.add_block(name, values[rows].astype(int), smallest_type(found.n_labels))
-        elif name == "mean":
-            page.add_probabilities(name, values[rows])
-        else:
-            page.add_uncertainties(name, values[rows])
+        page.add_block("weight", chosen.weight, "f4")
+    if found.by_label:
+        page.add_probabilities("mean", found.by_label["mean"][rows])
+        for name in ("aleatoric", "epistemic"):
+            page.add_uncertainties(name, found.by_label[name][rows])
     members = chosen.with_members
     embed_members(page, about.parts, rows[members.rows], found.truth)
     page.add_rows("members.rows", members.rows)
@@ -171,7 +168,8 @@ def add_columns(about: Cases, chosen: Rows) -> tuple[PageData, list[str]]:
     if not about.with_ids:
         columns = {name: x for name, x in columns.items() if not _identifies(name, x)}
     in_metadata = np.where(rows < found.n, rows, -1)
-    return page, add_metadata(page, columns, in_metadata)
+    add_metadata(page, columns, in_metadata)
+    return page
 
 
 def _identifies(name: str, texts: np.ndarray) -> bool:
@@ -210,34 +208,25 @@ def _add_sets(page: PageData, about: Cases, rows: np.ndarray) -> None:
     size = sets.size
     names = list(map(str, range(int(size.max()) + 1)))
     page.add_category("set_size", "set size", about.of_all(size, -1)[rows], names, source="sets")
-    covered = sets.member[np.arange(found.n), found.truth[: found.n]].astype(int)
-    page.add_flag("covered", "truth in the set", about.of_all(covered, -1)[rows], source="sets")
+    covered = about.of_all(sets.member[np.arange(found.n), found.truth[: found.n]].astype(int), -1)
+    page.add_category("covered", "truth in the set", covered[rows], ["no", "yes"], source="sets")
 
 
 def _add_votes(page: PageData, about: Cases, rows: np.ndarray) -> None:
-    """The votes, how many are for the prediction, and how much the readers disagree."""
+    """The votes for each class, and how much the readers disagree."""
     if about.votes is None:
         return
-    found = about.found
     counts, total = about.votes
     share = counts / np.where(total > 0, total, np.nan)[:, None]
-    if found.cases.multilabel:
-        bits = found.bits["predicted_labels"][: found.n]
-        called = np.unpackbits(bits, axis=-1, count=found.n_labels, bitorder="little")
-        agreeing = np.where(called, share, 1 - share).mean(axis=-1)
-        disagreeing = np.minimum(share, 1 - share).mean(axis=-1)
+    if about.found.cases.multilabel:
+        disagreement = np.minimum(share, 1 - share).mean(axis=-1)
     else:
-        agreeing = share[np.arange(found.n), found.predicted[: found.n]]
-        disagreeing = 1 - share.max(axis=-1)
-    for name, title, values in (
-        ("votes_for_predicted", "votes for the prediction", agreeing),
-        ("reader_disagreement", "readers disagree", disagreeing),
-    ):
-        page.add_number(name, title, about.of_all(values, np.nan)[rows], source="votes")
+        disagreement = 1 - share.max(axis=-1)
+    values = about.of_all(disagreement, np.nan)[rows]
+    page.add_number("reader_disagreement", "readers disagree", values, source="votes")
     if counts.size <= MAX_VOTES:
-        dtype = "u1" if max(counts.max(initial=0), total.max(initial=0)) < 256 else "u2"
-        page.add_block("votes", about.of_all(counts, 0)[rows], dtype)
-        page.add_block("votes.total", about.of_all(total, 0)[rows], dtype)
+        page.add_block("votes", about.of_all(counts, 0)[rows], "u2")
+        page.add_block("votes.total", about.of_all(total, 0)[rows], "u2")
 
 
 def _add_ids(page: PageData, about: Cases, rows: np.ndarray) -> None:
@@ -266,7 +255,7 @@ def embed_images(
     def choose(most: int) -> np.ndarray:
         return choose_rows(number_strata(keys, most), interest, most, chosen.luck[at]).rows
 
-    shown, files = thumbnails(images, source, page.rows, choose)
+    shown, files = thumbnails(images, source, choose)
     page.add_rows("images.rows", at[shown])
     page.arrays["images"] = "\n".join(files)
-    return {"count": len(files), "of": len(where), "type": "image/png"}
+    return {"count": len(files), "of": len(where)}

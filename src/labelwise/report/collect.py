@@ -18,10 +18,8 @@ from ..losses import LossName
 
 Progress = Callable[[int, int], None]
 MAX_BITS = 32  # members whose agreement is embedded
-LABELWISE = 1_000_000
-"""Numbers (cases × labels) of which all are embedded; else those of the most uncertain labels."""
-MOST_UNCERTAIN = 3
-MAX_LABELWISE_CASES = 50_000  # beyond, three labels a case would be too large for the page
+MAX_LABELWISE = 1_000_000
+"""Numbers (cases × labels) of which all are embedded; of more, none."""
 
 
 class Collected:
@@ -36,7 +34,7 @@ class Collected:
         self.n_labels = cases.n_classes
         if events is not None:
             self.n_labels = len(events.names)
-        rows, m = self.rows, cases.n_members or 0
+        rows = self.rows
         self.dataset = np.repeat(np.arange(len(sets)), [len(x) for x in sets])
         self.top = np.empty(rows)
         """Probability of the prediction; for multi-label data the mean over the labels."""
@@ -49,14 +47,10 @@ class Collected:
             self.averaged = structure in ("overlapping", "pairs")
         if self.averaged:
             self._weights = np.full(self.n_labels, 1 / self.n_labels)
-        self.maximum_of_sum: dict[str, float | None] = {}
-        self.class_sums = np.zeros((2, self.n_labels))
-        """Sums of aleatoric and epistemic uncertainty (log loss) over the N cases."""
-        self.agree = np.zeros(rows, np.uint64)
+        self.agree = np.zeros(rows, np.uint32)
         """Bit j: member j predicts what the ensemble predicts."""
-        self.right = np.zeros(rows, np.uint64)
+        self.right = np.zeros(rows, np.uint32)
         """Bit j: member j is right."""
-        self.n_agree, self.n_right = np.zeros(m, np.int64), np.zeros(m, np.int64)
         self.predicted = np.zeros(rows, np.int32)
         """The most probable class; for multi-label data the number of predicted labels."""
         self.second = np.zeros(rows, np.int32)
@@ -68,18 +62,12 @@ class Collected:
             self.bits["predicted_labels"] = np.zeros((rows, width), np.uint8)
             if cases.y_true is not None:
                 self.bits["truth_labels"] = np.zeros((rows, width), np.uint8)
-        self.by_label = self._labelwise_arrays()
-        """Uncertainty (log loss) by label, (R, L), or of the most uncertain labels, (R, 3)."""
-
-    def _labelwise_arrays(self) -> dict[str, np.ndarray]:
-        names = ["aleatoric", "epistemic", "mean"]
-        width = self.n_labels
-        if self.rows * width > LABELWISE:
-            if self.rows > MAX_LABELWISE_CASES:
-                return {}
-            names[2] = "label"
-            width = min(width, MOST_UNCERTAIN)
-        return {name: np.zeros((self.rows, width), np.float32) for name in names}
+        self.by_label: dict[str, np.ndarray] = {}
+        """Mean and uncertainty (log loss) by label, (R, L), unless these are too many numbers."""
+        if rows * self.n_labels <= MAX_LABELWISE:
+            shape = (rows, self.n_labels)
+            for name in ("mean", "aleatoric", "epistemic"):
+                self.by_label[name] = np.zeros(shape, np.float32)
 
     @property
     def wrong(self) -> np.ndarray:
@@ -99,21 +87,20 @@ class Collected:
         """Add a block of cases; ``y`` are its true classes or labels."""
         mean = to_numpy(q.mean())
         if self.cases.multilabel:
-            self._add_labels(rows, q, mean, y)
+            predicted = self._add_labels(rows, mean, y)
         else:
-            self._add_classes(rows, q, mean, y)
+            predicted = self._add_classes(rows, mean, y)
+        if 1 < (self.cases.n_members or 1) <= MAX_BITS and q.members is not None:
+            self._add_members(rows, q.members[0], predicted, y)
         for loss in self.losses:
             u = decompose(q, loss, events=self.events)
             components = u.sum(weights=self._weights)
-            self.maximum_of_sum[loss] = components.maximum
             for part in PARTS:
                 self.scores[f"{part}.{loss}"][rows] = to_numpy(getattr(components, part))
             if loss == "log":
                 self._add_labelwise(rows, q, mean, u)
 
-    def _add_classes(
-        self, rows: slice, q: Distribution, mean: np.ndarray, y: np.ndarray | None
-    ) -> None:
+    def _add_classes(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         predicted = np.argmax(mean, axis=-1)
         here = np.arange(len(mean))
         self.predicted[rows] = predicted
@@ -123,18 +110,9 @@ class Collected:
         self.second[rows] = np.argmax(others, axis=-1)
         if y is not None:
             self.truth[rows] = y
-        if q.members is None:
-            return
-        for j, member in enumerate(q.members[0]):
-            choice = np.argmax(to_numpy(member), axis=-1)
-            right = None
-            if y is not None:
-                right = choice == y
-            self._add_member(rows, j, choice == predicted, right)
+        return predicted
 
-    def _add_labels(
-        self, rows: slice, q: Distribution, mean: np.ndarray, y: np.ndarray | None
-    ) -> None:
+    def _add_labels(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         predicted = mean > 0.5
         self.predicted[rows] = predicted.sum(axis=-1)
         self.top[rows] = np.maximum(mean, 1 - mean).mean(axis=-1)
@@ -142,49 +120,33 @@ class Collected:
         if y is not None:
             self.truth[rows] = (predicted != y).sum(axis=-1)
             self.bits["truth_labels"][rows] = np.packbits(y, axis=-1, bitorder="little")
-        if q.members is None:
-            return
-        for j, member in enumerate(q.members[0]):
-            choice = to_numpy(member) > 0.5
-            right = None
-            if y is not None:
-                right = np.all(choice == y, axis=-1)
-            self._add_member(rows, j, np.all(choice == predicted, axis=-1), right)
+        return predicted
 
-    def _add_member(
-        self, rows: slice, j: int, agrees: np.ndarray, right: np.ndarray | None
+    def _add_members(
+        self, rows: slice, members: Any, predicted: np.ndarray, y: np.ndarray | None
     ) -> None:
-        bit = np.uint64(j)
-        if j < MAX_BITS:
-            self.agree[rows] |= agrees.astype(np.uint64) << bit
-        if rows.start < self.n:
-            self.n_agree[j] += agrees.sum()
-        if right is not None:
-            self.n_right[j] += right.sum()
-            if j < MAX_BITS:
-                self.right[rows] |= right.astype(np.uint64) << bit
+        """Where each member predicts what the mean predicts, and what is true; all labels count."""
+        for j, member in enumerate(members):
+            probs = to_numpy(member)
+            if self.cases.multilabel:
+                choice = probs > 0.5
+            else:
+                choice = np.argmax(probs, axis=-1)
+            for bits, other in ((self.agree, predicted), (self.right, y)):
+                if other is not None:
+                    same = (choice == other).reshape(len(choice), -1).all(axis=-1)
+                    bits[rows] |= same.astype(np.uint32) << np.uint32(j)
 
     def _add_labelwise(
         self, rows: slice, q: Distribution, mean: np.ndarray, u: Uncertainty
     ) -> None:
-        aleatoric, epistemic = to_numpy(u.aleatoric), to_numpy(u.epistemic)
-        if rows.start < self.n:
-            self.class_sums[0] += aleatoric.sum(axis=0, dtype=float)
-            self.class_sums[1] += epistemic.sum(axis=0, dtype=float)
-        if "mean" in self.by_label:
-            likely = mean
-            if self.events is not None:
-                likely = to_numpy(q.mean(self.events))
-            self.by_label["mean"][rows] = likely
-        elif "label" in self.by_label:
-            width = self.by_label["label"].shape[1]
-            most = largest_first(to_numpy(u.total), width)
-            self.by_label["label"][rows] = most
-            aleatoric = np.take_along_axis(aleatoric, most, axis=-1)
-            epistemic = np.take_along_axis(epistemic, most, axis=-1)
-        if self.by_label:
-            self.by_label["aleatoric"][rows] = aleatoric
-            self.by_label["epistemic"][rows] = epistemic
+        if not self.by_label:
+            return
+        if self.events is not None:
+            mean = to_numpy(q.mean(self.events))
+        self.by_label["mean"][rows] = mean
+        self.by_label["aleatoric"][rows] = to_numpy(u.aleatoric)
+        self.by_label["epistemic"][rows] = to_numpy(u.epistemic)
 
 
 def largest_first(values: np.ndarray, n: int) -> np.ndarray:

@@ -57,24 +57,16 @@ class PageData:
         about |= {"edges": binned.edges, "centers": binned.centers}
         self._add(name, title, "number", binned.codes, smallest_type(len(binned.centers)), **about)
 
-    def add_flag(self, name: str, title: str, flags: np.ndarray, **about: Any) -> None:
-        """Yes, no or missing: 1, 0, -1."""
-        self._add(name, title, "flag", flags, "u1", **about)
-
     def add_bits(self, name: str, title: str, bits: np.ndarray, n: int, **about: Any) -> None:
         """A bit for each of at most 32 members; member 1 is the lowest."""
         dtype = next(f"u{size}" for size in (1, 2, 4) if n <= 8 * size)
-        self._add(name, title, "bits", bits, dtype, names="members", **about)
+        self._add(name, title, "bits", bits, dtype, **about)
 
     def add_text(self, name: str, title: str, texts: Sequence[str], **about: Any) -> None:
         """Free text."""
         self.columns.append(_column(name, title, "text", "json", about))
         text = json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
         self.arrays[name] = deflated(text.encode("utf-8", "replace"))
-
-    def add_weight(self, weight: np.ndarray) -> None:
-        """How many cases each row of a sample stands for."""
-        self._add("weight", "weight", "weight", weight, "f4")
 
     def add_block(self, name: str, array: np.ndarray, dtype: str, **about: Any) -> None:
         """An array with a shape."""
@@ -109,7 +101,7 @@ class PageData:
 
 def _column(name: str, title: str, kind: str, dtype: str, about: dict[str, Any]) -> dict[str, Any]:
     first = {"name": name, "title": title, "kind": kind, "dtype": dtype}
-    return {**first, "source": "model", "note": None, **about}
+    return {**first, "source": "model", **about}
 
 
 def smallest_type(n: int) -> str:

@@ -12,53 +12,34 @@ import numpy as np
 
 from .._arrays import channels_first, to_numpy
 
-LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 64, 32
+LARGEST_SIDE = 48  # pixels
 IMAGE_BYTES = 6_000_000  # of base64
-FEW_ROWS, IMAGE_BYTES_OF_FEW_ROWS = 5000, 2_000_000
 PROBES = 16
 
 
 def thumbnails(
-    images: Any, source: np.ndarray, rows: int, choose: Callable[[int], np.ndarray]
+    images: Any, source: np.ndarray, choose: Callable[[int], np.ndarray]
 ) -> tuple[np.ndarray, list[str]]:
     """Which of the images at ``source`` (n,) are embedded, as positions in it, and their PNG files
-    in base64.
-
-    ``choose`` picks at most so many of the n. If there are too many for a page with so many
-    ``rows``, images are reduced, but not below 32 pixels.
+    in base64. ``choose`` picks at most so many of the n.
     """
-    limit = IMAGE_BYTES
-    if rows <= FEW_ROWS:
-        limit = IMAGE_BYTES_OF_FEW_ROWS
     probe = source[np.unique(np.linspace(0, len(source) - 1, PROBES).astype(int))]
     bounds = _range(images, probe)
     first = channels_first(images.shape)
-    side = max(images.shape[1:3])
+    sides = images.shape[1:3]
     if first:
-        side = max(images.shape[2:4])
+        sides = images.shape[2:4]
+    factor = max(1, -(-max(sides) // LARGEST_SIDE))
 
-    def thumbnail(i: int, factor: int) -> str:
+    def thumbnail(i: int) -> str:
         image = np.asarray(images[i])
         if first:
             image = np.moveaxis(image, 0, -1)
         return base64.b64encode(_reduced(image, factor, bounds)).decode("ascii")
 
-    factor = max(1, -(-side // LARGEST_THUMBNAIL))
-    while True:
-        size = float(np.mean([len(thumbnail(i, factor)) for i in probe]))
-        if len(source) * size <= limit or side < (factor + 1) * SMALLEST_THUMBNAIL:
-            break
-        factor += 1
-    chosen = choose(min(len(source), max(1, int(limit / size))))
-    files: list[str] = []
-    spent = 0
-    for i in source[chosen]:
-        files.append(thumbnail(i, factor))
-        spent += len(files[-1])
-        if spent > limit * 1.05:  # the probes were small ones
-            files.pop()
-            break
-    return chosen[: len(files)], files
+    size = np.mean([len(thumbnail(i)) for i in probe])
+    chosen = choose(min(len(source), max(1, int(IMAGE_BYTES / size))))
+    return chosen, [thumbnail(i) for i in source[chosen]]
 
 
 def positions_of_images(images: Any, image_index: Any, n: int) -> np.ndarray:

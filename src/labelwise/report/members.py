@@ -34,16 +34,6 @@ def quantize(probs: np.ndarray) -> np.ndarray:
     return np.rint(angle * (2 * STEPS / np.pi)).astype(np.uint16)
 
 
-def restore_quantized(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
-    """Decode as the page does, in float64."""
-    table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
-    table[[STEPS // 2, STEPS]] = 0.5, 1.0
-    probs: np.ndarray = table[codes]
-    if normalize:
-        probs = probs / probs.sum(axis=-1, keepdims=True)
-    return probs
-
-
 def classes_of_case(n_classes: int) -> int:
     """For how many classes a case has its members."""
     if n_classes <= ALL_CLASSES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,12 @@ MISSING = ("", "na", "n/a", "nan", "nat", "none", "null", "<na>")
 MAX_CATEGORIES = 20  # distinct numbers that are categories
 MAX_NAMES = 5000  # distinct texts that are categories
 LONGEST_NAME, LONGEST_TEXT = 100, 500
-VOTES = ("votes", "vote")
+VOTES = re.compile(r"votes?[ _.:]", re.IGNORECASE)
+PAGE_NAMES = {
+    *("total", "aleatoric", "epistemic", "pred", "wrong", "flagged", "decision", "tag", "next"),
+    *("hit", "missed", "alarm", "has", "id"),
+}
+"""Names that the page gives a meaning of its own."""
 
 
 @dataclass(eq=False)
@@ -156,18 +162,15 @@ def _take_votes(
     found: Metadata, columns: dict[str, np.ndarray], class_names: Sequence[str]
 ) -> None:
     """Columns such as ``votes_melanoma``: how many readers chose the class."""
-    counts = np.zeros((0, 0))
-    for k, class_name in enumerate(class_names):
-        for name in list(columns):
-            for word in VOTES:
-                prefix = name[: len(word) + 1].lower()
-                if name[len(word) + 1 :] == class_name and prefix[:-1] == word:
-                    if not counts.size:
-                        counts = np.zeros((len(columns[name]), len(class_names)))
-                    counts[:, k] = _whole_numbers(name, columns.pop(name))
-                    break
-    if counts.size:
-        found.votes = counts
+    place = {class_name: k for k, class_name in enumerate(class_names)}
+    for name in list(columns):
+        prefix = VOTES.match(name)
+        if prefix is None or name[prefix.end() :] not in place:
+            continue
+        numbers = _whole_numbers(name, columns.pop(name))
+        if found.votes is None:
+            found.votes = np.zeros((len(numbers), len(class_names)))
+        found.votes[:, place[name[prefix.end() :]]] = numbers
 
 
 def _whole_numbers(name: str, texts: np.ndarray) -> np.ndarray:
@@ -188,19 +191,16 @@ def as_numbers(texts: np.ndarray) -> np.ndarray | None:
     return numbers
 
 
-def add_metadata(page: PageData, columns: Mapping[str, np.ndarray], rows: np.ndarray) -> list[str]:
-    """Columns of metadata on the page, as numbers, categories or text; and their names.
+def add_metadata(page: PageData, columns: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+    """Columns of metadata on the page, as numbers, categories or text.
 
     ``rows`` are the positions of the page's rows in the columns; -1 out of distribution.
     """
-    taken = {column["name"] for column in page.columns}
-    names = []
+    taken = {*PAGE_NAMES, *(column["name"] for column in page.columns)}
     for given, texts in columns.items():
         name = column_name(given, taken)
         taken.add(name)
-        names.append(name)
-        add_column(page, name, np.append(texts, "")[rows], "metadata")
-    return names
+        add_column(page, name, np.append(texts, "")[rows])
 
 
 def column_name(given: str, taken: set[str]) -> str:
@@ -214,8 +214,9 @@ def column_name(given: str, taken: set[str]) -> str:
     return name
 
 
-def add_column(page: PageData, name: str, texts: np.ndarray, source: str) -> None:
+def add_column(page: PageData, name: str, texts: np.ndarray) -> None:
     """One column of text, empty where missing, as what it holds."""
+    source = "metadata"
     distinct = sorted(set(texts.tolist()) - {""})
     numbers = as_numbers(texts)
     if numbers is not None and len(distinct) > MAX_CATEGORIES:

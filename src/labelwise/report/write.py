@@ -26,13 +26,10 @@ from ..sets._predictor import SetPredictor
 from .cases import Cases, add_columns, choose_cases, embed_images
 from .collect import collect
 from .costs import page_costs
-from .exact import member_names, summarize
+from .exact import summarize
 from .metadata import Metadata, join_metadata
 from .page import render
 
-SCHEMA = 2
-FEWEST = 10
-"""Of fewer cases the page gives no verdict."""
 LOSSES: dict[LossName, tuple[str, str]] = {
     "log": ("log loss", "bits"),
     "squared": ("squared loss", ""),
@@ -131,8 +128,8 @@ def build_report(
     >>> probs = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.6, 0.4]]])
     >>> q = lw.Ensemble(probs, class_names=["cat", "dog"])
     >>> report = build_report(q, y_true=[0, 1], metadata={"site": ["A", "B"]}, title="Pets")
-    >>> report.data["exact"]["accuracy"]["value"], report.data["metadata"], report.html[:15]
-    (0.5, ['site'], '<!DOCTYPE html>')
+    >>> report.data["exact"]["accuracy"]["value"], report.html[:15]
+    (0.5, '<!DOCTYPE html>')
     """
     with_ids = ids is not False
     cases = _with_labels(q, y_true, ids if with_ids else None)
@@ -165,13 +162,12 @@ def build_report(
     found = collect(parts, family, losses, progress)
     about = Cases(found, parts, list(others), joined, counts, predicted_sets, with_ids)
     chosen = choose_cases(about, rng)
-    page, shown = add_columns(about, chosen)
+    page = add_columns(about, chosen)
     images = cases.images if images is None else to_numpy(images)
     thumbnails = None
     if images is not None:
         thumbnails = embed_images(page, about, chosen, images, image_index)
     data = {
-        "schema": SCHEMA,
         "title": title,
         "version": __version__,
         "n": len(cases),
@@ -180,18 +176,12 @@ def build_report(
         "multilabel": bool(cases.multilabel),
         "labelled": cases.y_true is not None,
         "class_names": cases.names,
-        "named": cases.class_names is not None,
         "labels": cases.names if family is None else family.names,
         **_events(family, cases),
+        "averaged": found.averaged,
         **_second_order(cases),
         "losses": [
-            {
-                "key": loss,
-                "name": LOSSES[loss][0],
-                "unit": LOSSES[loss][1],
-                "maximum_of_sum": found.maximum_of_sum[loss],
-            }
-            for loss in losses
+            {"key": loss, "name": LOSSES[loss][0], "unit": LOSSES[loss][1]} for loss in losses
         ],
         "columns": page.columns,
         "blocks": page.blocks,
@@ -200,9 +190,7 @@ def build_report(
         "ids": any(column["name"] == "id" for column in page.columns),
         "id_note": about.id_note(page),
         "images": thumbnails,
-        "metadata": shown,
         "notes": [*cases.notes, *joined.notes],
-        "fewest": FEWEST,
     }
     html = render(title, data, page.arrays)
     return Report(html, data, page.arrays, tuple(joined.notes))
@@ -232,16 +220,12 @@ def write_report(
 def _events(events: Events | None, cases: Predictions) -> dict[str, Any]:
     """The classes of each event, and how events relate."""
     if events is None:
-        return {"events": None, "partition": False, "averaged": False}
+        return {"events": None, "partition": False}
     families = []
     for inside, rest in events.resolve(cases.n_classes, cases.class_names):
         families.append({"inside": inside, "rest": rest if events.given is not None else None})
     structure = events.structure(cases.n_classes, cases.names)
-    return {
-        "events": families,
-        "partition": structure == "partition",
-        "averaged": structure in ("overlapping", "pairs"),
-    }
+    return {"events": families, "partition": structure == "partition"}
 
 
 def _second_order(cases: Predictions) -> dict[str, Any]:
@@ -249,13 +233,10 @@ def _second_order(cases: Predictions) -> dict[str, Any]:
     m = cases.n_members
     if m is None:
         return {"second_order": "draws", "members": None}
-    weights = cases.weights
-    if cases.q is not None:
-        weights = cases.q.weights
-    if weights is not None and weights.ndim > 1:
-        weights = None  # they differ between the cases
-    members = {"n": m, "names": member_names(cases), "weights": weights}
-    return {"second_order": "members" if m > 1 else "none", "members": members}
+    names = cases.member_names
+    if names is None:
+        names = tuple(str(j + 1) for j in range(m))
+    return {"second_order": "members" if m > 1 else "none", "members": names}
 
 
 def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predictions:
