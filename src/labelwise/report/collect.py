@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from ..decomposition import PARTS, Uncertainty, decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
 from ..events import Events
 from ..io import Predictions
@@ -39,14 +39,11 @@ class Collected:
         self.top = np.empty(rows)
         """Probability of the prediction; for multi-label data the mean over the labels."""
         self.scores = {f"{part}.{loss}": np.empty(rows) for loss in losses for part in PARTS}
-        self.averaged = False
-        """Whether events overlap, so that the scores are their means instead of their sums."""
-        self._weights: Any = None
+        self.structure = "partition"
         if events is not None:
-            structure = events.structure(cases.n_classes, cases.class_names)
-            self.averaged = structure in ("overlapping", "pairs")
-        if self.averaged:
-            self._weights = np.full(self.n_labels, 1 / self.n_labels)
+            self.structure = events.structure(cases.n_classes, cases.names)
+        self.averaged = self.structure in ("overlapping", "pairs")
+        """Whether events overlap, so that the scores are their means instead of their sums."""
         self.agree = np.zeros(rows, np.uint32)
         """Bit j: member j predicts what the ensemble predicts."""
         self.right = np.zeros(rows, np.uint32)
@@ -92,13 +89,21 @@ class Collected:
             predicted = self._add_classes(rows, mean, y)
         if 1 < (self.cases.n_members or 1) <= MAX_BITS and q.members is not None:
             self._add_members(rows, q.members[0], predicted, y)
+        weights = None
+        if self.averaged:
+            weights = np.full(self.n_labels, 1 / self.n_labels)
         for loss in self.losses:
             u = decompose(q, loss, events=self.events)
-            components = u.sum(weights=self._weights)
+            components = u.sum(weights=weights)
             for part in PARTS:
                 self.scores[f"{part}.{loss}"][rows] = to_numpy(getattr(components, part))
-            if loss == "log":
-                self._add_labelwise(rows, q, mean, u)
+            if loss == "log" and self.by_label:
+                likely = mean
+                if self.events is not None:
+                    likely = to_numpy(q.mean(self.events))
+                self.by_label["mean"][rows] = likely
+                self.by_label["aleatoric"][rows] = to_numpy(u.aleatoric)
+                self.by_label["epistemic"][rows] = to_numpy(u.epistemic)
 
     def _add_classes(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         predicted = np.argmax(mean, axis=-1)
@@ -136,17 +141,6 @@ class Collected:
                 if other is not None:
                     same = (choice == other).reshape(len(choice), -1).all(axis=-1)
                     bits[rows] |= same.astype(np.uint32) << np.uint32(j)
-
-    def _add_labelwise(
-        self, rows: slice, q: Distribution, mean: np.ndarray, u: Uncertainty
-    ) -> None:
-        if not self.by_label:
-            return
-        if self.events is not None:
-            mean = to_numpy(q.mean(self.events))
-        self.by_label["mean"][rows] = mean
-        self.by_label["aleatoric"][rows] = to_numpy(u.aleatoric)
-        self.by_label["epistemic"][rows] = to_numpy(u.epistemic)
 
 
 def largest_first(values: np.ndarray, n: int) -> np.ndarray:

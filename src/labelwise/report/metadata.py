@@ -81,26 +81,25 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
 
 def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
     """What to call metadata in messages, and its columns as text."""
+    name = "`metadata`"
+    columns: dict[str, Any] = {}
     if isinstance(given, str | os.PathLike):
         path = Path(given)
+        name = path.name
+        if path.suffix not in (".csv", ".tsv"):
+            raise ValueError(f"metadata are read from .csv or .tsv; got {name!r}")
         with reading(path):
             check_regular(path)
-            if path.suffix not in (".csv", ".tsv"):
-                raise ValueError(f"metadata are read from .csv or .tsv; got {path.name!r}")
-            with csv_rows(path) as (names, rows):
+            with csv_rows(path) as (header, rows):
                 cells = list(rows)
-        texts = zip(*cells, strict=True) if cells else [()] * len(names)
-        return path.name, {k: _as_text(x) for k, x in zip(names, texts, strict=True)}
-    columns = {}
-    if library_of_frame(given) is not None:
+        columns = {column: [row[j] for row in cells] for j, column in enumerate(header)}
+    elif library_of_frame(given) is not None:
         index = row_labels(given)
         if index is not None and not is_positions(index):
-            columns["index"] = _as_text(index)
-        for key in given.columns:
-            columns[str(key)] = _as_text(given[key])
+            columns["index"] = index
+        columns |= {str(key): given[key] for key in given.columns}
     elif isinstance(given, Mapping):
-        for key, values in given.items():
-            columns[str(key)] = _as_text(values)
+        columns = {str(key): values for key, values in given.items()}
     else:
         raise TypeError(
             "`metadata` must be a data frame, a mapping from names to columns, or the path of a "
@@ -108,7 +107,7 @@ def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
         )
     if not columns:
         raise InputError("`metadata` must have at least one column")
-    return "`metadata`", columns
+    return name, {column: _as_text(values) for column, values in columns.items()}
 
 
 def _as_text(values: Any) -> np.ndarray:

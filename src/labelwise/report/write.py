@@ -17,14 +17,14 @@ from .._tables import Shown, Summary, counted
 from ..decisions import Costs
 from ..distributions import Distribution
 from ..evaluation.votes import count_votes
-from ..events import Events, Family, as_events
+from ..events import Family, as_events
 from ..io import Predictions
 from ..io.atomic import write_file
 from ..io.overwriting import refuse_overwriting_source
 from ..losses import LossName
 from ..sets._predictor import SetPredictor
 from .cases import Cases, add_columns, choose_cases, embed_images
-from .collect import collect
+from .collect import Collected, collect
 from .costs import page_costs
 from .exact import summarize
 from .metadata import Metadata, join_metadata
@@ -177,7 +177,8 @@ def build_report(
         "labelled": cases.y_true is not None,
         "class_names": cases.names,
         "labels": cases.names if family is None else family.names,
-        **_events(family, cases),
+        "events": _events(found),
+        "partition": found.structure == "partition",
         "averaged": found.averaged,
         **_second_order(cases),
         "losses": [
@@ -217,15 +218,15 @@ def write_report(
     return report
 
 
-def _events(events: Events | None, cases: Predictions) -> dict[str, Any]:
-    """The classes of each event, and how events relate."""
+def _events(found: Collected) -> list[dict[str, Any]] | None:
+    """The classes of each event, and those that it is compared with, if these are not all."""
+    events, cases = found.events, found.cases
     if events is None:
-        return {"events": None, "partition": False}
+        return None
     families = []
     for inside, rest in events.resolve(cases.n_classes, cases.class_names):
         families.append({"inside": inside, "rest": rest if events.given is not None else None})
-    structure = events.structure(cases.n_classes, cases.names)
-    return {"events": families, "partition": structure == "partition"}
+    return families
 
 
 def _second_order(cases: Predictions) -> dict[str, Any]:
