@@ -268,7 +268,7 @@ function verdict(row: number): string {
 /** Group and metadata of the case. */
 function About({ row }: { row: number }) {
   const shown = columnMetas.value.filter(
-    ({ name, source, kind }) => name === "group" || (source === "metadata" && kind !== "bits"),
+    ({ name, source }) => name === "group" || source === "metadata",
   );
   const items = shown.map(({ name, title, kind }) => {
     if (kind === "text") return [title, textColumn(name)?.[row] ?? ""];

@@ -33,7 +33,7 @@ export function idsText(): string {
 
 export async function selectionCsv(): Promise<string> {
   const shown = columnMetas.value.filter(
-    ({ name, kind }) => !["id", "predicted", "truth"].includes(name) && kind !== "bits",
+    ({ name }) => !["id", "predicted", "truth"].includes(name),
   );
   await loaded(shown.map(({ name }) => name));
   const header = [

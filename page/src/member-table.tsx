@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { columnOf, derived, maskOf, weights } from "./cases";
 import { Count, Figure, PartsBar } from "./count";
-import { R, flagColumn, hasColumn, meta, storedColumn } from "./data";
+import { R, block, flagColumn, meta } from "./data";
 import * as format from "./format";
 import { memberNames, switchedOff } from "./members";
 import { Rows, type View } from "./rows";
@@ -15,7 +15,7 @@ for (const kind of ["right", "agree"]) {
   memberNames.forEach((name, j) => {
     const key = `${kind}:${name}`;
     const own = computed(() => {
-      const bits = hasColumn(kind) ? (storedColumn(kind)?.codes ?? null) : null;
+      const bits = block(kind);
       if (!bits) return null;
       const codes = new Uint8Array(R);
       for (let i = 0; i < R; i++) codes[i] = (bits[i] >>> j) & 1;
@@ -34,10 +34,10 @@ interface Tally {
 
 /** For each member; null without such bits. */
 function tally(kind: string, mask: Uint8Array): Tally[] | null {
-  const bits = hasColumn(kind) ? storedColumn(kind)?.codes : undefined;
+  const bits = block(kind);
   const w = weights.value;
   const truth = kind === "right" && !meta.multilabel ? columnOf("truth") : null;
-  if (bits === undefined) return null;
+  if (bits === null) return null;
   return memberNames.map((_, j) => {
     let [yes, no, some, all] = [0, 0, 0, 0];
     for (const i of rowsIn(mask)) {
@@ -57,7 +57,8 @@ const counted = computed(() => {
   const mask = maskOf(current.terms);
   if (!mask) return null;
   const [right, agree] = [tally("right", mask), tally("agree", mask)];
-  const waiting = (right === null && hasColumn("right")) || (agree === null && hasColumn("agree"));
+  const waiting =
+    (right === null && meta.blocks["right"]) || (agree === null && meta.blocks["agree"]);
   return waiting ? null : { right, agree };
 });
 

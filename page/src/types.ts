@@ -7,7 +7,7 @@ export type Row = number;
 export interface ColumnMeta {
   name: string;
   title: string;
-  kind: "category" | "number" | "text" | "bits";
+  kind: "category" | "number" | "text";
   dtype: string;
   source: string;
   names?: string[] | "classes";

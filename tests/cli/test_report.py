@@ -52,8 +52,9 @@ def test_report_writes_a_page(preds, tmp_path) -> None:
     assert data["exact"]["accuracy"]["value"] == pytest.approx(
         np.mean(stored.distribution().mean().argmax(-1) == stored.y_true)
     )
-    assert data["exact"]["detection"][0]["auroc"]["log.total"]["value"] == pytest.approx(0.5)
-    assert data["images"] == {"count": 50, "of": 50, "type": "image/png"}
+    (aurocs,) = data["exact"]["detection"].values()
+    assert aurocs["total.log"]["value"] == pytest.approx(0.5)
+    assert data["images"] == {"count": 50, "of": 50}
 
 
 def test_report_reads_standard_input_and_writes_standard_output(preds) -> None:
@@ -126,7 +127,8 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     assert run("report", path, "-o", out).exit_code == 0
     data = page_data(out.read_text())
     assert data["multilabel"]
-    assert data["exact"]["accuracy"]["value"] == pytest.approx(np.mean((probs.mean(0) > 0.5) == y))
+    right = (probs.mean(0) > 0.5) == y
+    assert data["exact"]["accuracy"]["value"] == pytest.approx(right.all(axis=-1).mean())
     costs = tmp_path / "costs.toml"
     costs.write_text("false_alarm = 1\nmissed = 2\n")
     found = json.loads(
@@ -137,7 +139,7 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     )
     assert found["summary"]["cost_after"] == pytest.approx(plan.summary(y).cost_after)
     found = json.loads(run("evaluate", path, "--json").output)
-    assert found["accuracy"] == pytest.approx(data["exact"]["accuracy"]["value"])
+    assert found["accuracy"] == pytest.approx(right.mean())
     errors = lw.calibration.calibration_errors(lw.MultiLabelEnsemble(probs), y.astype(bool))
     assert found["calibration_error"] == pytest.approx(errors.classwise.value.mean())
     assert "share of labels right" in run("evaluate", path).output
@@ -284,7 +286,7 @@ def test_a_table_for_each_model_is_one_command(tmp_path) -> None:
             (probs.mean(0).argmax(-1) == y).mean()
         )
         assert page_ids(html)[:2] == ["case 0", "case 1"]
-        assert data["members"]["names"] == ["model0", "model1", "model2"]
+        assert data["members"] == ["model0", "model1", "model2"]
     assert run("quantify", *files, "-o", tmp_path / "u.npz").exit_code == 0
     with np.load(tmp_path / "u.npz") as found:
         np.testing.assert_allclose(

@@ -40,6 +40,9 @@ def test_more_cases_than_fit_are_a_sample_with_weights(monkeypatch) -> None:
             np.sum((y == k) & (guess == k)), rel=1e-6
         )
     assert report.data["exact"]["accuracy"]["value"] == np.mean(guess == y)
+    number = np.array(column(report, "id")[0]).astype(int) - 1
+    np.testing.assert_array_equal(truth, y[number])
+    np.testing.assert_array_equal(predicted, guess[number])
 
 
 def test_sets_are_columns() -> None:
@@ -81,8 +84,7 @@ def test_ids_and_groups_can_stay_in_the_house() -> None:
     codes, about = column(report, "group")
     assert np.array(about["names"])[codes].tolist() == groups.tolist()
     assert report.data["id_note"] == (
-        "This file contains the names of its groups and the ids of its cases and column 'scan id'"
-        " and column 'mrn'."
+        "This file contains the names of its groups and the ids of its cases."
     )
     without = build_report(given, metadata=metadata, ids=False)
     everything = without.html + "".join(

@@ -33,18 +33,15 @@ def test_every_kind_of_column() -> None:
     page = PageData(4)
     page.add_category("site", "site", np.array([0, 1, -1, 0]), ["A", "B"])
     page.add_number("age", "age", np.array([3.0, 80.0, np.nan, 41.0]))
-    page.add_bits("agree", "agree", np.array([1, 2, 3, 512], np.uint64), 10)
     page.add_text("id", "id", ["a", "</script>", "ü", ""])
     page.add_block("weight", np.array([1.0, 2.5, 1.0, 1.0]), "f4")
     kinds = {column["name"]: (column["kind"], column["dtype"]) for column in page.columns}
     assert kinds == {
         "site": ("category", "u1"),
         "age": ("number", "u1"),
-        "agree": ("bits", "u2"),
         "id": ("text", "json"),
     }
     assert list(inflated(page.arrays["site"])) == [0, 1, 255, 0]
-    assert np.frombuffer(inflated(page.arrays["agree"]), "<u2").tolist() == [1, 2, 3, 512]
     assert json.loads(inflated(page.arrays["id"])) == ["a", "</script>", "ü", ""]
     assert np.frombuffer(inflated(page.arrays["weight"]), "<f4").tolist() == [1, 2.5, 1, 1]
     age = page.columns[1]

@@ -15,7 +15,7 @@ from ..decomposition import PARTS
 from ..io import Predictions
 from ..sets._result import PredictionSets
 from .collect import MAX_BITS, Collected
-from .columns import MANY_ROWS, PageData
+from .columns import MANY_ROWS, PageData, smallest_type
 from .images import positions_of_images, thumbnails
 from .members import (
     DRAWS,
@@ -141,10 +141,10 @@ def add_columns(about: Cases, chosen: Rows) -> PageData:
             score = found.scores[name][rows]
             page.add_number(name, name, score, tail="high", coarse=loss != "log")
     if 1 < (cases.n_members or 1) <= MAX_BITS:
-        m = cases.n_members or 1
-        page.add_bits("agree", "members that agree", found.agree[rows], m)
+        dtype = smallest_type(1 << (cases.n_members or 1))
+        page.add_block("agree", found.agree[rows], dtype)
         if cases.y_true is not None:
-            page.add_bits("right", "members that are right", found.right[rows], m)
+            page.add_block("right", found.right[rows], dtype)
     _add_groups(page, about, rows)
     if about.ood_names:
         names = ["in distribution", *about.ood_names]
@@ -230,14 +230,17 @@ def _add_votes(page: PageData, about: Cases, rows: np.ndarray) -> None:
 
 
 def _add_ids(page: PageData, about: Cases, rows: np.ndarray) -> None:
-    if not about.with_ids or about.found.cases.ids is None:
+    """The ids; of a sample of cases that have none, their numbers from 1."""
+    found = about.found
+    sampled = len(rows) < found.rows
+    if not about.with_ids or (found.cases.ids is None and not sampled):
         return
     ids: list[str] = []
-    for number, part in enumerate(about.parts):
+    for prefix, part in zip(["", *about.ood_names], about.parts, strict=True):
         if part.ids is not None:
             ids += np.asarray(part.ids[:]).astype(str).tolist()
         else:
-            ids += [f"{about.ood_names[number - 1]} {i + 1}" for i in range(len(part))]
+            ids += [f"{prefix} {i + 1}".strip() for i in range(len(part))]
     page.add_text("id", "id", [shortened(ids[i], LONGEST_ID) for i in rows], source="file")
 
 

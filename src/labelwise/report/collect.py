@@ -17,7 +17,7 @@ from ..io import Predictions
 from ..losses import LossName
 
 Progress = Callable[[int, int], None]
-MAX_BITS = 32  # members whose agreement is embedded
+MAX_BITS = 31  # members whose agreement is embedded
 MAX_LABELWISE = 1_000_000
 """Numbers (cases × labels) of which all are embedded; of more, none."""
 

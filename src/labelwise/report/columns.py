@@ -57,11 +57,6 @@ class PageData:
         about |= {"edges": binned.edges, "centers": binned.centers}
         self._add(name, title, "number", binned.codes, smallest_type(len(binned.centers)), **about)
 
-    def add_bits(self, name: str, title: str, bits: np.ndarray, n: int, **about: Any) -> None:
-        """A bit for each of at most 32 members; member 1 is the lowest."""
-        dtype = next(f"u{size}" for size in (1, 2, 4) if n <= 8 * size)
-        self._add(name, title, "bits", bits, dtype, **about)
-
     def add_text(self, name: str, title: str, texts: Sequence[str], **about: Any) -> None:
         """Free text."""
         self.columns.append(_column(name, title, "text", "json", about))
@@ -120,10 +115,8 @@ def as_bytes(values: np.ndarray, dtype: str) -> bytes:
 
 def deflated(data: bytes) -> str:
     """Compressed, as base64. Of numbers that look random, coding repetitions takes more space."""
-    shortest = None
+    packed = []
     for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY):
         packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, strategy)
-        packed = packer.compress(data) + packer.flush()
-        if shortest is None or len(packed) < len(shortest):
-            shortest = packed
-    return base64.b64encode(shortest or b"").decode("ascii")
+        packed.append(packer.compress(data) + packer.flush())
+    return base64.b64encode(min(packed, key=len)).decode("ascii")

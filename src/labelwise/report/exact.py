@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._format import percent
 from .._resampling import Estimate, share_estimate
 from .._tables import counted
 from ..calibration import check_calibration
@@ -17,7 +18,7 @@ from ..distributions import Distribution
 from ..evaluation import check_ensemble, detection_scores, log_loss
 from ..io import Predictions
 from ..losses import as_loss
-from ..sets._evaluation import evaluate_sets
+from ..sets._evaluation import SetEvaluation, evaluate_sets
 from ..sets._predictor import SetPredictor
 from ..sets._result import PredictionSets
 from .collect import Collected
@@ -55,9 +56,16 @@ def summarize(
         exact["accuracy"] = {**interval(estimate), "how": estimate.method}
         exact["calibration"] = _calibration(found)
     if fitted is not None and sets is not None:
-        evaluated = evaluate_sets(fitted, sets, cases.y_true, cases.groups, 0.95)
-        exact["sets"] = evaluated.guarantee
+        exact["sets"] = _coverage(evaluate_sets(fitted, sets, cases.y_true, cases.groups, 0.95))
     return exact
+
+
+def _coverage(found: SetEvaluation) -> str:
+    """How often the truth is in the sets, and what is guaranteed."""
+    of_all = found["all classes"]
+    coverage, low, high = (percent(x) for x in (of_all.coverage, of_all.low, of_all.high))
+    share = f"The truth is in {coverage} of the sets (95 % interval {low} to {high})."
+    return f"{share} {found.guarantee}"
 
 
 def interval(estimate: Estimate) -> dict[str, float]:

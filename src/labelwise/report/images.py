@@ -66,19 +66,14 @@ def positions_of_images(images: Any, image_index: Any, n: int) -> np.ndarray:
 
 
 def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
-    """The values of black and white: 0 to 255 for bytes, 0 to 1 if that fits, else the range of the
-    data.
+    """The values of black and white: 0 to 255 for bytes; else 0 to 1, or more if the data need
+    more.
     """
     if images.dtype == np.uint8:
         return 0.0, 255.0
     values = np.stack([np.asarray(images[i], float) for i in probe])
     values = values[np.isfinite(values)]
-    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-    if low >= 0 and high <= 1:  # also without any value
-        return 0.0, 1.0
-    if low == high:
-        return low, low + 1
-    return low, high
+    return float(values.min(initial=0.0)), float(values.max(initial=1.0))
 
 
 def _reduced(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
