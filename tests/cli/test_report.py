@@ -71,7 +71,7 @@ def test_report_starts_with_the_costs_of_a_file(preds, tmp_path) -> None:
     result = run("report", preds, "-o", out, "--costs", costs)
     assert result.exit_code == 0, result.output
     data = page_data(out.read_text(encoding="utf-8"))["costs"]
-    assert data["tables"]["multiclass"] == {"missed": [1, 1, 20], "alarm": [0, 0, 0]}
+    assert (data["missed"], data["alarm"]) == ([1, 1, 20], [0, 0, 0])
     assert (data["ask"], data["abstain"]) == (2, None)
     costs.write_text("[missed]\nsevre = 20\n")
     result = run("report", preds, "-o", out, "--costs", costs)
@@ -96,7 +96,8 @@ def test_metadata_are_joined_and_ids_left_out(preds, tmp_path) -> None:
     assert "1 case of 50 not in cases.csv" in result.output
     assert "This file contains the ids of its cases and the names of its groups." in result.output
     html = out.read_text()
-    assert page_data(html)["metadata"] == ["site"]
+    columns = page_data(html)["columns"]
+    assert [x["name"] for x in columns if x["source"] == "metadata"] == ["site"]
     assert page_ids(html)[7] == "scan-7"
     result = run("report", named, "-o", out, "--metadata", table, "--no-ids")
     assert result.exit_code == 0, result.output
@@ -183,7 +184,7 @@ def test_report_of_other_formats(kind, tmp_path, optional) -> None:
     assert data["exact"]["accuracy"]["value"] == pytest.approx(
         np.mean(probs.mean(0).argmax(-1) == y)
     )
-    assert data["members"]["n"] == 4
+    assert len(data["members"]) == 4
     assert data["ids"] == (kind == "parquet")
 
 

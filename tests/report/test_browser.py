@@ -194,6 +194,7 @@ def test_a_wrong_number_is_noticed(clothes, open_page) -> None:
     wrong = rows_of_classes(list(q.class_names), (y + 1) % 5, q.mean().argmax(-1))
     with pytest.raises(AssertionError):
         check_rows(found, wrong)
+    page.evaluate("labelwise.go({ terms: [] })")
     page.locator("button[data-key='selected.accuracy.n']").evaluate(
         "(button) => button.setAttribute('data-count', '7')"
     )

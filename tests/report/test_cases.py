@@ -84,7 +84,7 @@ def test_ids_and_groups_can_stay_in_the_house() -> None:
     codes, about = column(report, "group")
     assert np.array(about["names"])[codes].tolist() == groups.tolist()
     assert report.data["id_note"] == (
-        "This file contains the names of its groups and the ids of its cases."
+        "This file contains the ids of its cases and the names of its groups."
     )
     without = build_report(given, metadata=metadata, ids=False)
     everything = without.html + "".join(

@@ -75,14 +75,10 @@ class Cases:
         """Which identifiers the file contains."""
         if not self.with_ids:
             return "Ids were left out, and groups are numbered."
+        names = {column["name"] for column in page.columns}
         known = {"id": "the ids of its cases", "group": "the names of its groups"}
-        held = []
-        for column in page.columns:
-            name = column["name"]
-            if name in known:
-                held.append(known[name])
-            elif column["source"] == "metadata" and is_called_id(name):
-                held.append(f"column {name!r}")
+        held = [words for name, words in known.items() if name in names]
+        held += [f"column {name!r}" for name in self.metadata.columns if is_called_id(name)]
         if not held:
             return None
         return f"This file contains {' and '.join(held)}."

@@ -41,7 +41,7 @@ class Collected:
         self.scores = {f"{part}.{loss}": np.empty(rows) for loss in losses for part in PARTS}
         self.structure = "partition"
         if events is not None:
-            self.structure = events.structure(cases.n_classes, cases.names)
+            self.structure = events.structure(cases.n_classes, cases.class_names)
         self.averaged = self.structure in ("overlapping", "pairs")
         """Whether events overlap, so that the scores are their means instead of their sums."""
         self.agree = np.zeros(rows, np.uint32)
