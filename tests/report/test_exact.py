@@ -87,6 +87,12 @@ def test_confidence_is_judged_over_all_cases() -> None:
     )
 
 
+def test_calibration_names_the_classes() -> None:
+    probs = np.tile([0.6, 0.3, 0.1], (2, 300, 1))
+    q = lw.Ensemble(probs, class_names=["none", "mild", "severe"])
+    assert "'severe'" in exact(q, y_true=np.arange(300) % 3)["calibration"]
+
+
 def test_groups_count_in_what_is_said_of_calibration() -> None:
     """Ten patients, whose twenty cases are all right or all wrong."""
     groups = np.repeat(np.arange(10), 20)

@@ -89,7 +89,7 @@ class Collected:
             predicted = self._add_classes(rows, mean, y)
         if 1 < (self.cases.n_members or 1) <= MAX_BITS and q.members is not None:
             self._add_members(rows, q.members[0], predicted, y)
-        weights = None
+        weights: Any = None
         if self.averaged:
             weights = np.full(self.n_labels, 1 / self.n_labels)
         for loss in self.losses:
@@ -106,7 +106,7 @@ class Collected:
                 self.by_label["epistemic"][rows] = to_numpy(u.epistemic)
 
     def _add_classes(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        predicted = np.argmax(mean, axis=-1)
+        predicted = np.asarray(np.argmax(mean, axis=-1))
         here = np.arange(len(mean))
         self.predicted[rows] = predicted
         self.top[rows] = mean[here, predicted]
@@ -118,7 +118,7 @@ class Collected:
         return predicted
 
     def _add_labels(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        predicted = mean > 0.5
+        predicted = np.asarray(mean > 0.5)
         self.predicted[rows] = predicted.sum(axis=-1)
         self.top[rows] = np.maximum(mean, 1 - mean).mean(axis=-1)
         self.bits["predicted_labels"][rows] = np.packbits(predicted, axis=-1, bitorder="little")

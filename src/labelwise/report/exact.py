@@ -134,8 +134,8 @@ def _calibration(found: Collected) -> str:
         part = cases[index]
         if groups is not None:
             groups = groups[index]
-        mean = to_numpy(part.distribution().mean())
-        check = check_calibration(mean, part.true_class, groups=groups, rng=0, n_bootstrap=200)
+        q = part.distribution()
+        check = check_calibration(q, part.true_class, groups=groups, rng=0, n_bootstrap=200)
         sentences += check.problems
     return " ".join(sentences)
 
