@@ -264,7 +264,7 @@ def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert lines[0].startswith(
-        "id,y_true,most_probable,probability,action,expected_cost,value_of_label,value_of_knowledge,reason,p_none,"
+        "instance,y_true,most_probable,probability,action,expected_cost,value_of_label,value_of_knowledge,reason,p_none,"
     )
     assert len(lines) == 51
 
