@@ -251,7 +251,7 @@ def measure_app(folder: Path, repeat: int) -> list[Budget]:
 
 
 def measure_demo(folder: Path, repeat: int) -> list[Budget]:
-    """The page of `labelwise demo`: 10,000 images, 10 classes, 5 members."""
+    """The page of `labelwise demo`: 2,000 cases, 10 classes, 5 members."""
     path = folder / "demo.html"
     subprocess.run([sys.executable, "-m", "labelwise", "demo", "-o", str(path)], check=True)
     found = open_report(path, repeat, change=True)
