@@ -4,6 +4,11 @@ classes, and why?
 
 from __future__ import annotations
 
+# isort: off
+# first, so that Ctrl-C ends the command quietly while the others are imported
+from . import _interrupts  # noqa: F401
+
+# isort: on
 from typing import TYPE_CHECKING
 
 from . import events

@@ -14,6 +14,7 @@ import click
 
 from .. import __version__
 from .._errors import suggest
+from .._interrupts import INTERRUPTED, raised_as_usual
 from .._tables import counted
 from ._errors import in_options
 from ._output import (
@@ -39,8 +40,7 @@ __all__ = [
     "will_write",
 ]
 
-# exit codes; 70 is EX_SOFTWARE of sysexits.h, 130 is 128 and the number of the signal
-USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
+USER_ERROR, BUG = 2, 70  # exit codes; 70 is EX_SOFTWARE of sysexits.h
 
 COMMANDS = (
     "acquire",
@@ -125,7 +125,8 @@ class Commands(click.Group):
         if debug:
             sys.excepthook = _traceback
         try:
-            code = run()
+            with raised_as_usual():
+                code = run()
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)

@@ -1,4 +1,6 @@
-"""Ctrl-C ends the command with one word; other programs are left alone."""
+"""Ctrl-C ends the command with one word, from its first import on; other programs are left
+alone.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,21 @@ IN_THE_FOREGROUND = (
     "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     "os.execv(sys.argv[1], sys.argv[1:])\n"
 )
+# After the import of which module the signal comes; the last: when the command waits for its input.
+MOMENTS = [
+    "labelwise._interrupts",
+    "numpy.version",
+    "numpy._core.multiarray",
+    "labelwise._errors",
+    "click.types",
+    "labelwise.cli",
+    "stdin",
+]
 
 
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("start", ["module", "script"])
-def test_interrupted_while_it_waits_for_its_input(start: str, tmp_path) -> None:
+def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
     script = tmp_path / "labelwise"
     script.write_text(SCRIPT)
     how = ["-m", "labelwise"] if start == "module" else [str(script)]
@@ -41,9 +54,13 @@ def test_interrupted_while_it_waits_for_its_input(start: str, tmp_path) -> None:
         watchdog.start()
         for line in process.stderr:
             imported = line.rpartition("|")[2].strip()
-            if imported == "labelwise.cli._input":
+            if imported == moment:
+                break
+            if moment == "stdin" and imported == "labelwise.cli._input":
                 time.sleep(0.5)
                 break
+        else:
+            pytest.fail(f"{moment} is not imported")
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
         code = process.wait()
