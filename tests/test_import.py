@@ -45,6 +45,7 @@ LAYERS = [
         "_column_words",
         "_errors",
         "_format",
+        "_interrupts",
         "_lazy",
     },
     {"_frames", "_arrays", "_engine", "_engine.kernel"},
