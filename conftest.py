@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -62,3 +62,11 @@ def _names_for_doctests(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.update(np=np, lw=lw)
     if find_spec("labelwise_lab"):
         doctest_namespace.update(labelwise_lab=importlib.import_module("labelwise_lab"))
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    """What one test or page draws is not kept for the next."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -66,7 +66,8 @@ def test_what_is_true_may_be_said() -> None:
         "Neither says what more data would do: members can agree because they are alike and "
         "disagree because they are random."
     )
-    assert caveat in " ".join((ROOT / "page/src/menu.tsx").read_text(encoding="utf-8").split())
+    page = ROOT / "src/labelwise/report/static/page.html"
+    assert caveat in " ".join(page.read_text(encoding="utf-8").split())
     assert banned_claims(caveat) == []
     assert all(reason and patterns for reason, patterns in BANNED.items())
 

@@ -144,7 +144,7 @@ def test_a_csv_for_each_model(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert "<html" in (tmp_path / "report.html").read_text()
     header, *lines = (line.split(",") for line in (tmp_path / "u.csv").read_text().splitlines())
     u = lw.decompose(lw.Ensemble(probs))
-    assert [line[header.index("ids")] for line in lines] == [f"image-{i}" for i in orders[0]]
+    assert [line[header.index("id")] for line in lines] == [f"image-{i}" for i in orders[0]]
     np.testing.assert_allclose(
         [float(line[header.index("log_epistemic.cat")]) for line in lines],
         u.epistemic[orders[0], 1],

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ..._arrays import Array, like, namespace, sigmoid, smallest, softmax, sum_first
+from ..._arrays import Array, index_like, like, namespace, sigmoid, smallest, softmax, sum_first
 from ..._engine.ensembles import kernel_name, split_atoms
 from ..._engine.host import back_to_library, on_host
 from ...events import Events
@@ -116,7 +116,16 @@ class Sampled(Marginal):
         z = xp.permute_dims(
             xp.reshape(z + loc.T[:, None, :], (k, self.points, REPLICATES, -1)), (1, 2, 3, 0)
         )
-        return atoms_of_events(softmax(z), None, self.events, self.class_names)
+        if self.events is None or self.events.given is None:
+            return atoms_of_events(softmax(z), None, self.events, self.class_names)
+        # a softmax over the classes of the condition alone: however unlikely they are, their odds
+        # keep all digits
+        inside, outside = [], []
+        for event, others in self.events.resolve(k, self.class_names):
+            given = softmax(xp.take(z, index_like([*event, *others], z), axis=-1))
+            inside.append(xp.sum(given[..., : len(event)], axis=-1))
+            outside.append(xp.sum(given[..., len(event) :], axis=-1))
+        return Atoms(xp.stack(inside, axis=-1), None, xp.stack(outside, axis=-1))
 
     def _over_instance_blocks(self, f: Callable[[Atoms], tuple[Array, ...]]) -> tuple[Array, ...]:
         """Apply ``f`` to the points of blocks of instances, which have as many for any batch."""
