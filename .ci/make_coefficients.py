@@ -232,13 +232,16 @@ def constant(name: str, what: str, values: Sequence[str]) -> str:
 def module() -> str:
     """The text of the Python module."""
     polynomials = fitted()
-    artanh = polynomials["ARTANH"]
+    artanh, complement = polynomials["ARTANH"], polynomials["COMPLEMENT"]
     of_artanh = "(artanh(√z)/√z − 1) / z on [0, 1/9]"
+    of_complement = "−(1−u) log2(1−u) / u on [0, ½]"
     return MODULE_START + "".join(
         [
             f"LOG2_E = {float(1 / mp.log(2))!r}\n",
             constant("ARTANH_SINGLE", of_artanh, artanh[0]),
             constant("ARTANH_DOUBLE", of_artanh, artanh[1]),
+            constant("COMPLEMENT_SINGLE", of_complement, complement[0]),
+            constant("COMPLEMENT_DOUBLE", of_complement, complement[1]),
             constant(
                 "DIGAMMA",
                 "B_2n / (2n): ln x − 1/(2x) − ψ(x) in powers of 1/x²",

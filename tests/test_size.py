@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = 206_500
+LIBRARY = 207_600
 FOLDER = 26_000
 
 
