@@ -36,3 +36,6 @@ def test_events_and_refusals() -> None:
     np.testing.assert_allclose(found[:, 0], lw.median_deviation(probs)[:, 2])
     with pytest.raises(lw.InputError, match="needs members"):
         lw.median_deviation(lw.Dirichlet(np.ones((2, 3))))
+    with pytest.raises(lw.InputError, match="intervals have none") as refused:
+        lw.median_deviation(lw.Intervals(np.array([0.1, 0.2]), np.array([0.8, 0.9])))
+    assert "sample" not in str(refused.value)  # which intervals do not have either

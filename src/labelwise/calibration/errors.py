@@ -27,7 +27,7 @@ from ..evaluation._forecasts import forecasts
 from .reliability import Binned, with_top_label
 
 MAX_UNITS = 1 << 13  # the standard deviation of the noise is then known to one percent
-MIN_UNITS = 1 << 10
+MIN_UNITS = 1 << 10  # fewer groups than these would vary less surely than the instances do
 MAX_SUMS = 1 << 22  # sums of random groups that are held: 32 MB, and no more than forecasts
 
 
@@ -220,7 +220,8 @@ def calibration_errors(
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
         With ``n_bootstrap`` > 0 replicates (1000 is usual) all errors have intervals; ``rng`` is
-        the random seed or generator.
+        the random seed or generator. Of more than 8,192 instances without ``groups``, random groups
+        are resampled.
 
     Returns
     -------

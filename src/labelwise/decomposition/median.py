@@ -7,7 +7,7 @@ from typing import Any
 from .._arrays import namespace
 from .._engine.compute import evaluate_law
 from .._errors import InputError
-from ..distributions import Distribution
+from ..distributions import Distribution, Intervals
 from ..distributions.base import ArrayOf, ArrayT
 from ..distributions.ensemble import as_distribution
 from ..events import Family
@@ -27,9 +27,11 @@ def median_deviation(
     array([[0.1667, 0.1667]])
     """
     q = as_distribution(q)
+    if isinstance(q, Intervals):
+        raise InputError("`median_deviation` needs members; intervals have none")
     if not q.finite:
         raise InputError(
-            f"`median_deviation` needs members; a {type(q).__name__} has none. Draw some: "
+            f"`median_deviation` needs members; {type(q).__name__} has none. Draw some: "
             "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
 
