@@ -1,9 +1,9 @@
 // The selected cases as a list or as pictures; only what is in sight is in the document.
 
-import { computed, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { computed, effect, signal } from "@preact/signals-core";
+import { createRef } from "preact";
 import { columnOf, derived, inDistribution, listed, numeric, wrong } from "./cases";
-import { Find, Panel, PartsBar, Segments, Select } from "./count";
+import { AmountBar, Find, Panel, Segments, Select } from "./count";
 import { R, meta, nameOfRow, numberColumn, textColumn } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
@@ -78,10 +78,9 @@ function lineViews(): View<Row>[] {
       cell: (row) => {
         const { aleatoric, epistemic } = amounts(row);
         return (
-          <span class="amount">
-            <PartsBar aleatoric={aleatoric} epistemic={epistemic} largest={largestSeen.value} />
+          <AmountBar aleatoric={aleatoric} epistemic={epistemic} largest={largestSeen.value}>
             <span>{format.fixed(aleatoric + epistemic, 2)}</span>
-          </span>
+          </AmountBar>
         );
       },
     },
@@ -219,22 +218,24 @@ function sortOptions(): [string, string][] {
   return found;
 }
 
+const scroller = createRef<HTMLDivElement>();
+const observer = new ResizeObserver(([{ target }]) => (width.value = target.clientWidth));
+
+/** Other cases are shown from the first on. */
+export function listenForCases(): void {
+  if (scroller.current !== null) observer.observe(scroller.current);
+  effect(() => {
+    void listed.value;
+    // asking for a place makes the browser lay out the page at once
+    if (top.peek() !== 0) scroller.current?.scrollTo(0, 0);
+    top.value = 0;
+  });
+}
+
 export function CaseList() {
   const rows = listed.value;
   const { sort, cases } = current;
-  const scroller = useRef<HTMLDivElement>(null);
   const grid = (cases || (hasPictures() ? "grid" : "list")) === "grid" && hasPictures();
-  useEffect(() => {
-    top.value = 0;
-    scroller.current?.scrollTo(0, 0);
-  }, [rows]);
-  useEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const observer = new ResizeObserver(() => (width.value = element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
   // browsers cannot scroll further than about 16 million pixels
   const scale = !rows ? 1 : Math.min(1, 8_000_000 / (rows.length * ROW || 1));
   return (

@@ -1,6 +1,6 @@
 // One case: its members, label by label; the nearest cases; votes; a note; a link.
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals-core";
 import { Fragment } from "preact";
 import { columnOf, wrong } from "./cases";
 import { predictionWords } from "./case-list";
@@ -27,6 +27,7 @@ import {
   embedded,
   memberNames,
   membersOf,
+  positionOf,
   switchedOff,
   switchedOn,
 } from "./members";
@@ -172,14 +173,18 @@ function Labels({ row }: { row: number }) {
   if (rows.length === 0)
     return <p class="soft">Its members are not in this file: open the predictions to see them.</p>;
   const largest = Math.max(...rows.map((each) => each.aleatoric + each.epistemic), 1e-9);
-  const figure = (each: LabelRow, name: "mean" | "aleatoric" | "epistemic", text: string) => (
-    <Figure name={`case.${each.name}.${name}`} value={each[name]} text={text} />
+  const figure = (each: LabelRow, name: "mean" | "aleatoric" | "epistemic") => (
+    <Figure
+      name={`case.${each.name}.${name}`}
+      value={each[name]}
+      as={name === "mean" ? format.whole : format.number}
+    />
   );
   const views: View<LabelRow>[] = [
     {
       key: "mean",
       title: "mean",
-      cell: (each) => figure(each, "mean", format.percent(each.mean, 0)),
+      cell: (each) => figure(each, "mean"),
     },
   ];
   if (rows.some(({ votes }) => votes !== null))
@@ -210,8 +215,7 @@ function Labels({ row }: { row: number }) {
       <>
         <PartsBar aleatoric={each.aleatoric} epistemic={each.epistemic} largest={largest} />
         <span class="hidden">
-          aleatoric {figure(each, "aleatoric", format.number(each.aleatoric))}, epistemic{" "}
-          {figure(each, "epistemic", format.number(each.epistemic))}
+          aleatoric {figure(each, "aleatoric")}, epistemic {figure(each, "epistemic")}
         </span>
       </>
     ),
@@ -257,10 +261,10 @@ function verdict(row: number): string {
   if (sure && wrong.value?.codes[row] === 1) words.push("sure and wrong");
   if (refer.value?.codes[row] === 1) words.push("flagged");
   const found = plan.value;
-  if (found !== null && found.action[row] !== 255) {
-    words.push(
-      `by the costs: ${["predict", "abstain", "ask"][found.action[row]]} (${format.number(found.cost[row])})`,
-    );
+  const at = positionOf(row, embedded.value?.rows ?? []);
+  if (found !== null && at >= 0) {
+    const action = ["predict", "abstain", "ask"][found.action[row]];
+    words.push(`by the costs: ${action} (${format.number(found.cost[at])})`);
   }
   return words.join(" · ");
 }

@@ -1,6 +1,6 @@
 // Which column a key means, which rows a selection has, and the figures of these rows.
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals-core";
 import {
   L,
   R,

@@ -1,6 +1,6 @@
 // Costs as typed: empty until given; an invalid one marks the plan as not computed.
 
-import { signal } from "@preact/signals";
+import { signal } from "@preact/signals-core";
 import { maskOf } from "./cases";
 import { ClassChoice, Count, Figure } from "./count";
 import { R, meta } from "./data";
@@ -142,7 +142,7 @@ function PlanSummary() {
         </span>
       ))}
       <span class="entry">
-        expected cost a case <Figure name="plan.cost" value={cost} text={format.number(cost)} />
+        expected cost a case <Figure name="plan.cost" value={cost} as={format.number} />
       </span>
       {n < R && (
         <span class="soft"> of {format.count(n)} cases whose members are in this file</span>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import * as format from "./format";
-import type { Filter, Term } from "./hash";
+import type { Filter } from "./hash";
 import { changeOf, go, meaning, select, state } from "./state";
 
 interface CountProps {
@@ -46,18 +46,51 @@ export function Count({ n, filters, keys, name, label, children, ...rest }: Coun
   );
 }
 
-/** A number that is not a count of cases. */
-export function Figure(props: { value: number | null | undefined; text: string; name: string }) {
-  const { value, text, name } = props;
+type Amount = number | null | undefined;
+
+/** A number that is not a count of cases; a share, unless `as` writes it as something else. */
+export function Figure(props: { value: Amount; name: string; as?: (value: Amount) => string }) {
+  const { value, name, as = format.percent } = props;
   return (
     <span class="figure" data-key={name} data-value={value ?? ""}>
-      {text}
+      {as(value)}
     </span>
   );
 }
 
-export function sameTerms(a: Term[], b: Term[]): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+/** A number and its interval. */
+export function WithInterval(props: {
+  value: number;
+  low: number;
+  high: number;
+  name: string;
+  as: (value: Amount) => string;
+  ends: (value: Amount) => string;
+}) {
+  const { low, high, ends, ...figure } = props;
+  return (
+    <span class="withinterval">
+      <Figure {...figure} />
+      <small>
+        {ends(low)}–{ends(high)}
+      </small>
+    </span>
+  );
+}
+
+/** Both parts of the uncertainty as a bar, and a number. */
+export function AmountBar(props: {
+  aleatoric: number;
+  epistemic: number;
+  largest: number;
+  children: ComponentChildren;
+}) {
+  return (
+    <span class="amount">
+      <PartsBar {...props} />
+      {props.children}
+    </span>
+  );
 }
 
 /** Aleatoric and epistemic uncertainty as one bar. */

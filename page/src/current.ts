@@ -1,6 +1,6 @@
 // The open case: the one named in the state, else the first of the list.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { listed } from "./cases";
 import { nameOfRow, rowNamed } from "./data";
 import { go, now as current } from "./state";

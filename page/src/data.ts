@@ -1,6 +1,6 @@
 // All cases as columns: stored ones, those that are derived from them, and dropped ones.
 
-import { type Signal, computed, signal } from "@preact/signals";
+import { type Signal, computed, signal } from "@preact/signals-core";
 import { asNumbers, bytesNamed } from "./columns";
 import type { BlockMeta, Codes, Column, ColumnMeta, Meta } from "./types";
 

@@ -1,6 +1,6 @@
 // Files opened or dropped on the page: a table that joins by id, the predictions, pictures. Nothing leaves the machine.
 
-import { signal } from "@preact/signals";
+import { signal } from "@preact/signals-core";
 import { epoch, isKnown } from "./cases";
 import { parseCsv } from "./csv";
 import {

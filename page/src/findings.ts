@@ -1,6 +1,6 @@
 // Three sentences to start with; each names its cases.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, inDistribution, wrong } from "./cases";
 import { R, meta } from "./data";
 import * as format from "./format";

@@ -58,6 +58,11 @@ export function percent(x: Maybe, decimals = 1): string {
   return text + "\u00a0%";
 }
 
+export const whole = (x: Maybe): string => percent(x, 0);
+export const pointsOf = (x: Maybe): string => points(x, 0);
+export const thousandths = (x: Maybe): string => fixed(x, 3);
+export const hundredths = (x: Maybe): string => fixed(x, 2);
+
 /** A difference of shares in percentage points, without the word. */
 export function points(x: Maybe, decimals = 1): string {
   return special(x) ?? written(unitsOf(Number(x), decimals, 2), decimals, Number(x) < 0);

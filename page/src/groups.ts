@@ -1,6 +1,6 @@
 // The rows of the table: sums over the cases of each group.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import {
   BYTES,
   LABEL_KEYS,

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { CasePanel } from "./case";
-import { CaseList } from "./case-list";
-import { effect } from "@preact/signals";
+import { CaseList, listenForCases } from "./case-list";
+import { effect } from "@preact/signals-core";
 import { isKnown, listed } from "./cases";
 import { meta } from "./data";
 import { hovering, listenForDrops } from "./drop";
@@ -88,6 +88,7 @@ listenForKeys();
 listenForDrops();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
+listenForCases();
 effect(() => {
   if (figures.value !== null && listed.value !== null) document.documentElement.dataset.ready = "";
 });

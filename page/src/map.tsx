@@ -1,7 +1,7 @@
 // Aleatoric × epistemic, or any two numbers: density on a canvas, brushed to select; or a reliability diagram.
 
-import { computed, effect, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { computed, effect, signal } from "@preact/signals-core";
+import { createRef } from "preact";
 import { columnOf, contextOf, maskOf, numeric, titleOf, wrong } from "./cases";
 import { ClassChoice, Count, Panel, Select } from "./count";
 import { meta } from "./data";
@@ -126,8 +126,7 @@ function draw(canvas: HTMLCanvasElement, found: Density): void {
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   context.scale(ratio, ratio);
-  const style = getComputedStyle(document.documentElement);
-  const color = (name: string) => style.getPropertyValue("--" + name).trim();
+  const color = (name: string) => palette.value[name];
   const box = {
     left: MARGIN.left,
     top: MARGIN.top + EDGE,
@@ -299,8 +298,9 @@ function rangeFilters(axis: Axis, from: number, to: number): Filter[] {
 
 const dragging = signal<Brushed | null>(null);
 
+const layer = createRef<HTMLDivElement>();
+
 function Brush({ found }: { found: Density }) {
-  const layer = useRef<HTMLDivElement>(null);
   const place = (event: PointerEvent): [number, number] => {
     const bounds = layer.current!.getBoundingClientRect();
     return [
@@ -371,33 +371,44 @@ function schedule(work: () => void): void {
 }
 
 const colorScheme = signal(0);
+/** Colors of the style sheet: looked up once, as it takes as long as all drawing. */
+const palette = computed(() => {
+  void colorScheme.value;
+  const style = getComputedStyle(document.documentElement);
+  const names = ["line", "soft", "ink", "right", "wrong"];
+  return Object.fromEntries(
+    names.map((name) => [name, style.getPropertyValue("--" + name).trim()]),
+  );
+});
 for (const query of ["(prefers-color-scheme: dark)", "print"]) {
   matchMedia(query).addEventListener("change", () => colorScheme.value++);
 }
 const resized = signal(0);
 
+let stopDrawing = () => {};
+
+/** Draw on the canvas as long as it is in the document. */
+function keepDrawing(element: HTMLCanvasElement | null): void {
+  stopDrawing();
+  if (element === null) return;
+  const observer = new ResizeObserver(() => (resized.value = element.clientWidth));
+  observer.observe(element);
+  const stop = effect(() => {
+    void resized.value;
+    const now = density.value;
+    if (now !== null) draw(element, now);
+  });
+  stopDrawing = () => {
+    observer.disconnect();
+    stop();
+  };
+}
+
 function Picture({ found }: { found: Density }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const element = canvas.current;
-    if (!element) return;
-    const observer = new ResizeObserver(() => (resized.value = element.clientWidth));
-    observer.observe(element);
-    const stop = effect(() => {
-      void colorScheme.value;
-      void resized.value;
-      const now = density.value;
-      if (now !== null) draw(element, now);
-    });
-    return () => {
-      observer.disconnect();
-      stop();
-    };
-  }, []);
   return (
     <div class="map">
       <canvas
-        ref={canvas}
+        ref={keepDrawing}
         id="map-canvas"
         role="img"
         aria-label={`${titleOf(current.x)} against ${titleOf(current.y)}; the same as a table below`}

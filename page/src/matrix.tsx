@@ -1,6 +1,6 @@
 // Truth × predicted; without labels predicted × second choice; multi-label: label × hit, false alarm, missed.
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals-core";
 import {
   BYTES,
   LABEL_KEYS,

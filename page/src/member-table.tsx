@@ -1,13 +1,13 @@
 // The members by name: how good each is, how far from the mean; switched off and on.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, derived, maskOf, weights } from "./cases";
-import { Count, Figure, PartsBar } from "./count";
+import { AmountBar, Count, Figure } from "./count";
 import { R, block, flagColumn, meta } from "./data";
 import * as format from "./format";
 import { memberNames, switchedOff } from "./members";
 import { Rows, type View } from "./rows";
-import { equals, rowsIn } from "./selection";
+import { equals } from "./selection";
 import { go, now as current } from "./state";
 
 /** Keys `right:NAME` and `agree:NAME`: one bit of a column of bits. */
@@ -38,19 +38,22 @@ function tally(kind: string, mask: Uint8Array): Tally[] | null {
   const w = weights.value;
   const truth = kind === "right" && !meta.multilabel ? columnOf("truth") : null;
   if (bits === null) return null;
-  return memberNames.map((_, j) => {
-    let [yes, no, some, all] = [0, 0, 0, 0];
-    for (const i of rowsIn(mask)) {
-      if (truth !== null && truth.codes[i] === truth.missing) continue;
-      const bit = (bits[i] >>> j) & 1;
-      const wi = w[i];
-      if (bit === 1) yes++;
-      else no++;
-      some += wi * bit;
-      all += wi;
+  const members = memberNames.length;
+  const yes = new Uint32Array(members);
+  const some = new Float64Array(members);
+  let [n, all] = [0, 0];
+  for (let i = 0; i < R; i++) {
+    if (mask[i] === 0 || (truth !== null && truth.codes[i] === truth.missing)) continue;
+    const own = bits[i];
+    n++;
+    all += w[i];
+    for (let j = 0; j < members; j++) {
+      const bit = (own >>> j) & 1;
+      yes[j] += bit;
+      some[j] += bit * w[i];
     }
-    return { yes, no, share: some / all };
-  });
+  }
+  return memberNames.map((_, j) => ({ yes: yes[j], no: n - yes[j], share: some[j] / all }));
 }
 
 const counted = computed(() => {
@@ -114,13 +117,7 @@ export function MemberTable() {
         key: "accuracy",
         title: "accuracy",
         note: "The same as a share.",
-        cell: (j) => (
-          <Figure
-            name={`member.${memberNames[j]}.accuracy`}
-            value={right[j].share}
-            text={format.percent(right[j].share, 1)}
-          />
-        ),
+        cell: (j) => <Figure name={`member.${memberNames[j]}.accuracy`} value={right[j].share} />,
       },
     );
   if (agree)
@@ -147,7 +144,7 @@ export function MemberTable() {
         <Figure
           name={`exact.members.${j}.log_loss`}
           value={exact[j].log_loss}
-          text={format.fixed(exact[j].log_loss, 3)}
+          as={format.thousandths}
         />
       ),
     });
@@ -157,14 +154,9 @@ export function MemberTable() {
     note: `${judged}: mean divergence of the member from the ensemble’s mean (log loss), its part in the epistemic uncertainty.`,
     class: "bar",
     cell: (j) => (
-      <span class="amount">
-        <PartsBar aleatoric={0} epistemic={exact[j].distance} largest={farthest} />
-        <Figure
-          name={`exact.members.${j}.distance`}
-          value={exact[j].distance}
-          text={format.number(exact[j].distance)}
-        />
-      </span>
+      <AmountBar aleatoric={0} epistemic={exact[j].distance} largest={farthest}>
+        <Figure name={`exact.members.${j}.distance`} value={exact[j].distance} as={format.number} />
+      </AmountBar>
     ),
   });
   return (

@@ -1,6 +1,6 @@
 // The members of the embedded cases, and what the columns become without some of them.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { K, L, R, block, blockMeta, meta, metaOf, numberColumn, storedColumn } from "./data";
 import { decompose, meanOf } from "./measures";
 import { now as current } from "./state";
@@ -155,16 +155,10 @@ export const recomputed = computed<Recomputed | null>(() => {
   const missing = 65535;
   const weights = new Float32Array(R);
   const rows = new Uint8Array(R);
-  const choices = {
-    predicted: new Uint16Array(R).fill(missing),
-    second: new Uint16Array(R).fill(missing),
-  };
-  const sums = {
-    total: new Float64Array(R).fill(NaN),
-    aleatoric: new Float64Array(R).fill(NaN),
-    epistemic: new Float64Array(R).fill(NaN),
-    top: new Float64Array(R).fill(NaN),
-  };
+  const codesOfRows = () => new Uint16Array(R).fill(missing);
+  const choices = { predicted: codesOfRows(), second: codesOfRows() };
+  const numbers = () => new Float64Array(found.n);
+  const sums = { total: numbers(), aleatoric: numbers(), epistemic: numbers(), top: numbers() };
   const bits = meta.multilabel ? new Uint8Array(R * Math.ceil(L / 8)) : null;
   for (let at = 0; at < found.n; at++) {
     const row = found.rows[at];
@@ -173,12 +167,12 @@ export const recomputed = computed<Recomputed | null>(() => {
     const mean = meanOf(members.probs, width, members.weights);
     rows[row] = 1;
     weights[row] = found.sampling[at];
-    if (bits !== null) sums.top[row] = predictLabels(mean, row, bits);
+    if (bits !== null) sums.top[at] = predictLabels(mean, row, bits);
     else {
       const [first, second] = twoLargest(mean);
       choices.predicted[row] = members.labels[first];
       if (second >= 0) choices.second[row] = members.labels[second];
-      sums.top[row] = mean[first];
+      sums.top[at] = mean[first];
     }
     const { probs, width: labels } = asked(members);
     const parts = decompose(probs, labels, members.weights, loss);
@@ -186,7 +180,7 @@ export const recomputed = computed<Recomputed | null>(() => {
     for (const part of ["total", "aleatoric", "epistemic"] as const) {
       let sum = 0;
       for (let k = 0; k < labels; k++) sum += parts[part][k];
-      sums[part][row] = sum * scale;
+      sums[part][at] = sum * scale;
     }
   }
   const columns = new Map<string, Column>();
@@ -197,7 +191,11 @@ export const recomputed = computed<Recomputed | null>(() => {
   for (const [part, values] of Object.entries(sums)) {
     const name = part === "top" ? "top" : `${part}.${loss}`;
     const about = metaOf(name);
-    if (about?.edges) columns.set(name, binned(name, about.title, values, about.edges));
+    if (!about?.edges) continue;
+    const column = binned(name, about.title, values, about.edges);
+    const codes = codesOfRows();
+    for (let at = 0; at < found.n; at++) codes[found.rows[at]] = column.codes[at];
+    columns.set(name, { ...column, codes });
   }
   if (bits !== null) recomputedBits = bits;
   return { columns, weights, rows };

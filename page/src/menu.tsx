@@ -1,6 +1,6 @@
 // The bar above: what this is about, loss, export, opening files, methods.
 
-import { useRef } from "preact/hooks";
+import { createRef } from "preact";
 import { copy } from "./case";
 import { Select } from "./count";
 import { meta } from "./data";
@@ -80,9 +80,10 @@ function Export() {
   );
 }
 
+const files = createRef<HTMLInputElement>();
+const folder = createRef<HTMLInputElement>();
+
 function Open() {
-  const files = useRef<HTMLInputElement>(null);
-  const folder = useRef<HTMLInputElement>(null);
   const read = (event: Event) => {
     const field = event.currentTarget as HTMLInputElement;
     void openFiles(Array.from(field.files ?? [])).then(() => (field.value = ""));

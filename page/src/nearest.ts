@@ -1,6 +1,6 @@
 // The cases whose mean prediction is most like that of the open one.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { inDistribution } from "./cases";
 import { currentRow } from "./current";
 import { embedded, membersAt, positionOf } from "./members";

@@ -1,6 +1,6 @@
 // Truth and prediction, or without labels the first and second choice, of all cases: how often each pair occurs.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, inDistribution, padded, weights } from "./cases";
 import { R, meta } from "./data";
 
@@ -16,6 +16,8 @@ export interface Pair {
   epistemic: number;
 }
 
+const FEW = 1 << 20; // pairs of classes that have a place in an array from the start
+
 /** The most frequent first. */
 export const pairs = computed<Pair[]>(() => {
   if (meta.multilabel) return [];
@@ -26,23 +28,22 @@ export const pairs = computed<Pair[]>(() => {
   const size = meta.class_names.length;
   const [auCenter, euCenter] = [padded(au), padded(eu)];
   const w = weights.value;
-  const found = new Map<number, Pair>();
-  let last: Pair | undefined;
+  const found: Pair[] = [];
+  const places = new Array<Pair | undefined>(size * size > FEW ? 0 : size * size);
   for (let i = 0; i < R; i++) {
     const [a, b] = [first.codes[i], second.codes[i]];
     if (base[i] === 0 || a === first.missing || b === second.missing) continue;
-    if (last?.first !== a || last.second !== b) {
-      last = found.get(a * size + b);
-      if (last === undefined) {
-        last = { first: a, second: b, n: 0, weight: 0, aleatoric: 0, epistemic: 0 };
-        found.set(a * size + b, last);
-      }
+    let pair = places[a * size + b];
+    if (pair === undefined) {
+      pair = { first: a, second: b, n: 0, weight: 0, aleatoric: 0, epistemic: 0 };
+      places[a * size + b] = pair;
+      found.push(pair);
     }
     const wi = w[i];
-    last.n++;
-    last.weight += wi;
-    last.aleatoric += wi * auCenter[au.codes[i]];
-    last.epistemic += wi * euCenter[eu.codes[i]];
+    pair.n++;
+    pair.weight += wi;
+    pair.aleatoric += wi * auCenter[au.codes[i]];
+    pair.epistemic += wi * euCenter[eu.codes[i]];
   }
-  return [...found.values()].sort((a, b) => b.weight - a.weight);
+  return found.sort((a, b) => b.weight - a.weight);
 });

@@ -1,6 +1,6 @@
 // Images: thumbnails of the file, or dropped ones by name.
 
-import { signal } from "@preact/signals";
+import { signal } from "@preact/signals-core";
 import { bytesOf, takeText } from "./columns";
 import { block, meta, nameOfRow } from "./data";
 import { positionOf } from "./members";

@@ -1,6 +1,6 @@
 // Refer a share of all or of each class, as many as a sensitivity needs, or what the costs say.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, contextOf, referKey, weights, wrong } from "./cases";
 import { Chart, FRAME } from "./chart";
 import { ClassChoice, Count, Figure, Panel, Segments, Select } from "./count";
@@ -8,7 +8,7 @@ import { CostPanel } from "./costs";
 import { meta } from "./data";
 import * as format from "./format";
 import { wilson } from "./intervals";
-import { type Policy, isFalling, labelTests, policy, policyWords, writePolicy } from "./refer";
+import { type Policy, isFalling, labelRows, policy, policyWords, writePolicy } from "./refer";
 import { equals, remembered, rowsIn } from "./selection";
 import { go } from "./state";
 import { accuracyOf, sumsBy } from "./sums";
@@ -183,7 +183,7 @@ function Result() {
     <p class="result">
       Refers <Count n={now.referred} filters={[referred]} keys={keys} name="policy.referred" /> of{" "}
       {format.count(now.n)} (
-      <Figure name="policy.share" value={share} text={format.percent(share, 1)} />)
+      <Figure name="policy.share" value={share} />)
       {meta.labelled && (
         <>
           , of them{" "}
@@ -202,8 +202,8 @@ function Result() {
           , of them{" "}
           <Count n={now.keptWrong} filters={[kept, bad]} keys={keys} name="policy.kept.wrong" />{" "}
           wrong (
-          <Figure name="policy.risk" value={risk} text={format.percent(risk, 1)} />, 95 % interval{" "}
-          {format.percent(low, 1)} to {format.percent(high, 1)})
+          <Figure name="policy.risk" value={risk} />, 95 % interval {format.percent(low, 1)} to{" "}
+          {format.percent(high, 1)})
         </>
       )}
       .
@@ -221,15 +221,15 @@ function ClassResult() {
   const mask = classContext.value;
   const refer = columnOf("flagged");
   if (at < 0 || !mask || !refer) return <p class="soft">Choose a class.</p>;
-  const { has, says } = labelTests(at);
+  const { has, says } = labelRows(at);
   const w = weights.value;
   let [positives, weight, predicted, found, referred, missed] = [0, 0, 0, 0, 0, 0];
   for (const i of rowsIn(mask)) {
-    if (!has(i)) continue;
+    if (has[i] === 0) continue;
     const wi = w[i];
     positives++;
     weight += wi;
-    if (says(i)) predicted += wi;
+    if (says[i] === 1) predicted += wi;
     else if (refer.codes[i] === 1) {
       referred++;
       found += wi;
@@ -244,15 +244,9 @@ function ClassResult() {
 
   return (
     <p class="result">
-      Sensitivity for {label}:{" "}
-      <Figure name="policy.sensitivity" value={sensitivity} text={format.percent(sensitivity, 1)} />{" "}
-      ({format.percent(low, 1)} to {format.percent(high, 1)}); without referring{" "}
-      <Figure
-        name="policy.sensitivity.before"
-        value={predicted / weight}
-        text={format.percent(predicted / weight, 1)}
-      />
-      . Missed and referred{" "}
+      Sensitivity for {label}: <Figure name="policy.sensitivity" value={sensitivity} /> (
+      {format.percent(low, 1)} to {format.percent(high, 1)}); without referring{" "}
+      <Figure name="policy.sensitivity.before" value={predicted / weight} />. Missed and referred{" "}
       <Count
         n={referred}
         filters={[...miss, equals("flagged", "1")]}

@@ -1,6 +1,6 @@
 // The policy: which cases are referred, as a column like any other.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import {
   columnOf,
   derived,
@@ -13,7 +13,6 @@ import {
 import { K, R, flagColumn, meta } from "./data";
 import { embedded, membersAt, recomputed, switchedOn } from "./members";
 import { ABSTAIN, ASK, type Costs, alarmOrder, chooseClass, decideLabel, meanOf } from "./measures";
-import { rowsIn, sortedRows } from "./selection";
 import { now as current } from "./state";
 import type { Codes, Column } from "./types";
 
@@ -165,8 +164,8 @@ export const costs = computed<Costs | string | null>(() => {
 export interface Plan {
   /** Per row: 0 predict, 1 abstain, 2 ask; 255 where the members are not embedded. */
   action: Uint8Array;
+  /** By position among the cases with embedded members. */
   cost: Float64Array;
-  choice: Int32Array;
 }
 
 /** What the costs say about each embedded case. */
@@ -175,8 +174,7 @@ export const plan = computed<Plan | null>(() => {
   const found = embedded.value;
   if (!given || typeof given === "string" || !found) return null;
   const action = new Uint8Array(R).fill(255);
-  const cost = new Float64Array(R).fill(NaN);
-  const choice = new Int32Array(R).fill(-1);
+  const cost = new Float64Array(found.n);
   const partial = found.labels !== null;
   const order = partial ? undefined : alarmOrder(given);
   for (let at = 0; at < found.n; at++) {
@@ -185,21 +183,19 @@ export const plan = computed<Plan | null>(() => {
     const mean = meanOf(members.probs, members.labels.length, members.weights);
     if (meta.multilabel) {
       action[row] = 0;
-      cost[row] = 0;
       for (let k = 0; k < mean.length; k++) {
         const one = decideLabel(Math.min(mean[k], 1), members.labels[k], given);
-        cost[row] += one.cost;
+        cost[at] += one.cost;
         if (one.action === ASK) action[row] = 2;
         else if (one.action === ABSTAIN && action[row] === 0) action[row] = 1;
       }
       continue;
     }
     const one = chooseClass(mean, partial ? costsOf(given, members.labels) : given, order);
-    cost[row] = one.cost;
-    if (one.action >= 0) choice[row] = members.labels[one.action];
+    cost[at] = one.cost;
     action[row] = one.action === ASK ? 2 : one.action === ABSTAIN ? 1 : 0;
   }
-  return { action, cost, choice };
+  return { action, cost };
 });
 
 /** How many of the rows with embedded members there is each action for; and their mean cost, weighted by how many cases each stands for. */
@@ -212,7 +208,7 @@ export function planOf(rows: Uint8Array): { counts: number[]; cost: number; n: n
     const row = found.rows[at];
     if (rows[row] === 0) continue;
     counts[now.action[row]]++;
-    cost += found.sampling[at] * now.cost[row];
+    cost += found.sampling[at] * now.cost[at];
     weight += found.sampling[at];
     n++;
   }
@@ -229,53 +225,67 @@ export function isFalling(by: string): boolean {
   return by !== "top";
 }
 
-/** Of each group the share that is the most uncertain, cut at the edge whose number is nearest; `groups` are codes below `size`. */
-function referShare(
+/** Groups that are counted at once: a table of groups × bins must stay small for any number of classes. */
+const TABLE = 1 << 20;
+
+/** For each group the code from which on its most uncertain cases are referred: of all edges the one whose share is nearest. */
+function cutsOfShare(
   column: Column,
   share: number,
   base: Uint8Array,
   falling: boolean,
   groups: Codes,
   size: number,
-): Uint8Array {
+): Int32Array {
+  const { codes, missing } = column;
   const bins = column.centers.length;
-  const rows = sortedRows(rowsIn(base), column.codes, column.missing, falling);
-  const wanted = new Float64Array(size);
+  const cuts = new Int32Array(size);
   const w = weights.value;
-  for (const i of rows) wanted[groups[i]] += share * w[i];
-  const taken = new Float64Array(size);
-  const inBin = new Float64Array(size);
-  const open = new Uint8Array(size).fill(1);
-  const cuts = new Int32Array(size).fill(falling ? bins : -1);
-  for (let r = 0; r < rows.length;) {
-    const code = column.codes[rows[r]];
-    if (code === column.missing) break;
-    const touched: number[] = [];
-    for (; r < rows.length && column.codes[rows[r]] === code; r++) {
-      const g = groups[rows[r]];
-      if (inBin[g] === 0) touched.push(g);
-      inBin[g] += w[rows[r]];
+  const atOnce = Math.max(1, Math.floor(TABLE / (bins + 1)));
+  for (let first = 0; first < size; first += atOnce) {
+    const some = Math.min(atOnce, size - first);
+    const table = new Float64Array(some * (bins + 1)); // the last bin is "missing"
+    for (let i = 0; i < R; i++) {
+      const g = groups[i] - first;
+      if (base[i] === 0 || g < 0 || g >= some) continue;
+      const code = codes[i];
+      table[g * (bins + 1) + (code === missing ? bins : code)] += w[i];
     }
-    for (const g of touched) {
-      const next = taken[g] + inBin[g];
-      inBin[g] = 0;
-      if (Math.abs(next - wanted[g]) >= Math.abs(taken[g] - wanted[g])) open[g] = 0;
-      if (open[g] === 0) continue;
-      taken[g] = next;
-      cuts[g] = code;
+    for (let g = 0; g < some; g++) {
+      const counts = table.subarray(g * (bins + 1), (g + 1) * (bins + 1));
+      cuts[first + g] = cutOf(counts, share, falling);
     }
   }
-  return beyond(column, falling, (i) => cuts[Math.min(groups[i], size - 1)]);
+  return cuts;
 }
 
-/** Rows at or beyond a cut; 255 where the number is missing. */
-function beyond(column: Column, falling: boolean, cut: (i: number) => number): Uint8Array {
+function cutOf(counts: Float64Array, share: number, falling: boolean): number {
+  const bins = counts.length - 1;
+  let wanted = 0;
+  for (const n of counts) wanted += share * n;
+  let cut = falling ? bins : -1;
+  let taken = 0;
+  for (let b = 0; b < bins; b++) {
+    const code = falling ? bins - 1 - b : b;
+    if (counts[code] === 0) continue;
+    const next = taken + counts[code];
+    if (Math.abs(next - wanted) >= Math.abs(taken - wanted)) break;
+    taken = next;
+    cut = code;
+  }
+  return cut;
+}
+
+/** Rows at or beyond the cut of their group; 255 where the number is missing. */
+function beyond(column: Column, falling: boolean, cuts: Int32Array, groups: Codes): Uint8Array {
   const out = new Uint8Array(R);
   const { codes, missing } = column;
+  const last = cuts.length - 1;
   for (let i = 0; i < R; i++) {
     const code = codes[i];
+    const cut = cuts[Math.min(groups[i], last)];
     if (code === missing) out[i] = 255;
-    else if (falling ? code >= cut(i) : code <= cut(i)) out[i] = 1;
+    else if (falling ? code >= cut : code <= cut) out[i] = 1;
   }
   return out;
 }
@@ -289,46 +299,40 @@ function referForClass(
 ): Uint8Array {
   const bins = column.centers.length;
   const missed = new Float64Array(bins);
-  const { has, says } = labelTests(meta.labels.indexOf(label));
+  const { has, says } = labelRows(meta.labels.indexOf(label));
   const w = weights.value;
   let [positives, caught] = [0, 0];
-  for (const i of rowsIn(base)) {
-    if (!has(i)) continue;
-    const wi = w[i];
-    positives += wi;
-    if (says(i)) caught += wi;
-    else if (column.codes[i] !== column.missing) missed[column.codes[i]] += wi;
+  for (let i = 0; i < R; i++) {
+    if (base[i] === 0 || has[i] === 0) continue;
+    positives += w[i];
+    if (says[i] === 1) caught += w[i];
+    else if (column.codes[i] !== column.missing) missed[column.codes[i]] += w[i];
   }
   const step = falling ? -1 : 1;
-  let cut = falling ? bins : -1;
+  const never = falling ? bins : -1;
+  let cut = never;
   while (caught < share * positives - 1e-9 && cut + step >= 0 && cut + step < bins) {
     cut += step;
     caught += missed[cut];
   }
-  const never = falling ? bins : -1;
-  return beyond(column, falling, (i) => (says(i) ? never : cut));
+  return beyond(column, falling, Int32Array.from([cut, never]), says);
 }
 
-/** Whether a row has a label, and whether it is predicted; of classes, events or multi-label data. */
-export function labelTests(label: number): {
-  has: (i: number) => boolean;
-  says: (i: number) => boolean;
-} {
+/** 1 for rows that have a label, and for those where it is predicted; of classes, events or multi-label data. */
+export function labelRows(label: number): { has: Uint8Array; says: Uint8Array } {
   if (meta.multilabel) {
-    const [truth, said] = [truthBits.value, predictedBits.value];
-    const test = (bits: Uint8Array | null) => (i: number) =>
-      bits !== null && ((bits[i * BYTES + (label >> 3)] >> (label & 7)) & 1) === 1;
-    return { has: test(truth), says: test(said) };
+    const rowsOf = (bits: Uint8Array | null) =>
+      new Uint8Array(R).map((_, i) => ((bits?.[i * BYTES + (label >> 3)] ?? 0) >> (label & 7)) & 1);
+    return { has: rowsOf(truthBits.value), says: rowsOf(predictedBits.value) };
   }
   const inside = new Uint8Array(65536);
   if (!meta.events) inside[label] = 1;
   else for (const k of meta.events[label]?.inside ?? []) inside[k] = 1;
-  const truth = columnOf("truth")?.codes;
-  const predicted = columnOf("pred")?.codes;
-  return {
-    has: (i) => truth !== undefined && inside[truth[i]] === 1,
-    says: (i) => predicted !== undefined && inside[predicted[i]] === 1,
+  const rowsOf = (key: string) => {
+    const codes = columnOf(key)?.codes;
+    return new Uint8Array(R).map((_, i) => (codes ? inside[codes[i]] : 0));
   };
+  return { has: rowsOf("truth"), says: rowsOf("pred") };
 }
 
 export const refer = computed<Column | null>(() => {
@@ -347,12 +351,15 @@ export const refer = computed<Column | null>(() => {
     const predicted = columnOf("pred");
     if (column?.kind !== "number" || (!meta.multilabel && !predicted)) return null;
     const rows = recomputed.value?.rows;
-    const within = rows === undefined ? base : base.map((x, i) => x & rows[i]);
+    const within = !rows ? base : base.map((x, i) => x & rows[i]);
     const falling = isFalling(now.by);
     if (now.kind === "class") codes = referForClass(column, now, within, falling);
-    else if (now.kind === "each" && predicted !== null)
-      codes = referShare(column, now.share, within, falling, predicted.codes, K);
-    else codes = referShare(column, now.share, within, falling, new Uint8Array(R), 1);
+    else {
+      const each = now.kind === "each" && predicted !== null;
+      const [groups, size] = each ? [predicted.codes, K] : [new Uint8Array(R), 1];
+      const cuts = cutsOfShare(column, now.share, within, falling, groups, size);
+      codes = beyond(column, falling, cuts, groups);
+    }
   }
   return flagColumn("flagged", "flagged", codes);
 });

@@ -1,6 +1,6 @@
 // Is 70 % right in 70 %? Predicted probability against what happened, with intervals.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, maskOf, titleOf, weights, wrong } from "./cases";
 import { Chart, FRAME } from "./chart";
 import { Count, Figure } from "./count";
@@ -8,7 +8,7 @@ import { meta } from "./data";
 import * as format from "./format";
 import { wilson } from "./intervals";
 import { type Range, cutsAt, placesIn, rangesOf } from "./ranges";
-import { labelTests } from "./refer";
+import { labelRows } from "./refer";
 import { Rows } from "./rows";
 import { equals, rowsIn, withoutKeys } from "./selection";
 import { now as current } from "./state";
@@ -30,7 +30,7 @@ const bins = computed<Bin[] | null>(() => {
   const errors = wrong.value;
   if (!column || column.kind !== "number" || !mask || !errors) return null;
   const label = key.startsWith("p:") ? meta.labels.indexOf(key.slice(2)) : -1;
-  const has = label < 0 ? null : labelTests(label).has;
+  const has = label < 0 ? null : labelRows(label).has;
   const [low, high] = reach(column.edges[0], column.edges.at(-1) ?? 1);
   const cuts = cutsAt(
     column,
@@ -48,7 +48,7 @@ const bins = computed<Bin[] | null>(() => {
     bin.n++;
     bin.weight += wi;
     bin.expected += wi * column.centers[column.codes[i]];
-    if (has === null ? errors.codes[i] === 0 : has(i)) bin.happened += wi;
+    if (has === null ? errors.codes[i] === 0 : has[i] === 1) bin.happened += wi;
   }
   const filled = found.filter(({ n }) => n > 0);
   for (const bin of filled) {
@@ -72,7 +72,7 @@ export function Reliability() {
   const probability = low === 0 && high === 1;
   const { x, y } = FRAME;
   const at = (value: number) => x((value - low) / (high - low));
-  const amount = (value: number) => (probability ? format.percent(value, 0) : format.number(value));
+  const amount = probability ? format.whole : format.number;
   const interval = ({ happened, n }: Bin) => wilson(happened, n);
   const outside = (bin: Bin) =>
     probability && (bin.expected < interval(bin)[0] || bin.expected > interval(bin)[1]);
@@ -108,11 +108,7 @@ export function Reliability() {
             key: "expected",
             title: probability ? "predicted" : titleOf(key),
             cell: (g) => (
-              <Figure
-                name={`reliability.${g}.expected`}
-                value={found[g].expected}
-                text={amount(found[g].expected)}
-              />
+              <Figure name={`reliability.${g}.expected`} value={found[g].expected} as={amount} />
             ),
           }}
           views={[
@@ -135,7 +131,7 @@ export function Reliability() {
                 <Figure
                   name={`reliability.${g}.happened`}
                   value={found[g].happened}
-                  text={format.percent(found[g].happened, 0)}
+                  as={format.whole}
                 />
               ),
             },

@@ -1,6 +1,6 @@
 // What is selected, in words; and its figures against those of all cases.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, inDistribution, selected, titleOf, wrong } from "./cases";
 import { Count, Figure } from "./count";
 import { R, meta } from "./data";
@@ -115,7 +115,7 @@ interface OneFigure {
   note: string;
   value: number;
   all: number;
-  text: (x: number) => string;
+  text: (x: number | null | undefined) => string;
   /** Of a share. */
   interval?: [number, number];
   count?: number;
@@ -129,7 +129,7 @@ function FigureCard({ figure }: { figure: OneFigure }) {
       <dt>{figure.title}</dt>
       <dd>
         <span class="big">
-          <Figure name={`selected.${name}`} value={value} text={text(value)} />
+          <Figure name={`selected.${name}`} value={value} as={text} />
         </span>
         {count !== undefined && (
           <Count
@@ -148,7 +148,7 @@ function FigureCard({ figure }: { figure: OneFigure }) {
           )}
           {current.terms.length > 0 && (
             <span>
-              all <Figure name={`all.${name}`} value={all} text={text(all)} />
+              all <Figure name={`all.${name}`} value={all} as={text} />
             </span>
           )}
         </span>
@@ -161,7 +161,6 @@ function cards(now: Sums, all: Sums): OneFigure[] {
   const found: OneFigure[] = [];
   const everything = now.n === all.n;
   const exact = switchedOff.value.size === 0 ? meta.exact : null;
-  const percent = (x: number) => format.percent(x, 1);
   const share = ({ aleatoric, epistemic }: { aleatoric: number; epistemic: number }) =>
     aleatoric + epistemic > 0 ? epistemic / (aleatoric + epistemic) : 0;
   if (wrong.value !== null) {
@@ -175,7 +174,7 @@ function cards(now: Sums, all: Sums): OneFigure[] {
       note: `Share of right predictions, with its 95 % interval (${how}).`,
       value: given ? given.value : value,
       all: exact?.accuracy?.value ?? accuracyOf(all),
-      text: percent,
+      text: format.percent,
       interval: given ? [given.low, given.high] : wilson(value, n),
       count: now.right,
       filters: [equals("wrong", "0")],
@@ -195,7 +194,7 @@ function cards(now: Sums, all: Sums): OneFigure[] {
     note: "Mean over the cases of the sum over labels: total = aleatoric + epistemic.",
     value: mine.aleatoric + mine.epistemic,
     all: ofAll.aleatoric + ofAll.epistemic,
-    text: (x) => format.fixed(x, about.key === "log" ? 2 : 3),
+    text: about.key === "log" ? format.hundredths : format.thousandths,
   });
   found.push({
     name: "epistemic_share",
@@ -203,7 +202,7 @@ function cards(now: Sums, all: Sums): OneFigure[] {
     note: "Epistemic divided by total uncertainty: what the members disagree about.",
     value: share(mine),
     all: share(ofAll),
-    text: percent,
+    text: format.percent,
   });
   found.push({
     name: "flagged",
@@ -211,7 +210,7 @@ function cards(now: Sums, all: Sums): OneFigure[] {
     note: `Flagged: ${policyWords.value}.`,
     value: now.flaggedWeight / now.weight,
     all: all.flaggedWeight / all.weight,
-    text: percent,
+    text: format.percent,
     interval: wilson(now.flaggedWeight / now.weight, effective(now)),
     count: now.flagged,
     filters: [equals("flagged", "1")],

@@ -1,6 +1,6 @@
 // One object is the state; the URL's hash is the same in writing.
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals-core";
 import { DEFAULTS, type Filter, type State, type Term, readHash, writeHash } from "./hash";
 import { narrowed, withoutKeys } from "./selection";
 
@@ -19,11 +19,12 @@ let known: (key: string) => boolean = () => true;
 export function go(patch: Partial<State>, how: "push" | "replace" = "push"): void {
   const next = { ...state.value, ...patch };
   const hash = "#" + writeHash(next);
+  if (hash !== (location.hash || "#")) {
+    const url = hash === "#" ? location.pathname + location.search : hash;
+    if (how === "push") history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
+  }
   state.value = next;
-  if (hash === (location.hash || "#")) return;
-  const url = hash === "#" ? location.pathname + location.search : hash;
-  if (how === "push") history.pushState(null, "", url);
-  else history.replaceState(null, "", url);
 }
 
 function restore(): void {

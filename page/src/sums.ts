@@ -1,6 +1,6 @@
 // Sums over the rows of groups, in one pass: what the sentence, the table and the policy show.
 
-import { computed } from "@preact/signals";
+import { computed } from "@preact/signals-core";
 import { columnOf, maskOf, padded, referKey, selected, weights, wrong } from "./cases";
 import { hasColumn, meta } from "./data";
 import { remembered, rowsIn } from "./selection";

@@ -1,9 +1,9 @@
 // One row for each class, group, member, set size, data set or value of any column.
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals-core";
 import type { ComponentChildren } from "preact";
 import { groupable, titleOf } from "./cases";
-import { Count, Figure, Find, Panel, PartsBar, Select } from "./count";
+import { AmountBar, Count, Figure, Find, Panel, Select, WithInterval } from "./count";
 import { hasColumn, meta } from "./data";
 import * as format from "./format";
 import { type Group, type Grouped, grouped, hasLabelParts } from "./groups";
@@ -59,14 +59,9 @@ function uncertaintyViews(groups: Group[]): GroupView[] {
         Number.isNaN(g.aleatoric) ? (
           "–"
         ) : (
-          <span class="amount">
-            <PartsBar aleatoric={g.aleatoric} epistemic={g.epistemic} largest={largest} />
-            <Figure
-              name={`table.${g.name}.total`}
-              value={total(g)}
-              text={format.fixed(total(g), 2)}
-            />
-          </span>
+          <AmountBar aleatoric={g.aleatoric} epistemic={g.epistemic} largest={largest}>
+            <Figure name={`table.${g.name}.total`} value={total(g)} as={format.hundredths} />
+          </AmountBar>
         ),
     },
     {
@@ -75,11 +70,7 @@ function uncertaintyViews(groups: Group[]): GroupView[] {
       note: "Epistemic share of the uncertainty: what the members disagree about.",
       value: share,
       cell: (g) => (
-        <Figure
-          name={`table.${g.name}.epistemic_share`}
-          value={share(g)}
-          text={format.percent(share(g), 0)}
-        />
+        <Figure name={`table.${g.name}.epistemic_share`} value={share(g)} as={format.whole} />
       ),
     },
   ];
@@ -115,13 +106,7 @@ function viewsOf(found: Grouped): GroupView[] {
       title,
       note,
       value,
-      cell: (g) => (
-        <Figure
-          name={`table.${g.name}.${key}`}
-          value={value(g)}
-          text={format.percent(value(g), 0)}
-        />
-      ),
+      cell: (g) => <Figure name={`table.${g.name}.${key}`} value={value(g)} as={format.whole} />,
     });
   const judged = meta.labelled && found.by !== "dataset";
   const missed = found.classes ? "missed" : "wrong";
@@ -163,16 +148,14 @@ function viewsOf(found: Grouped): GroupView[] {
       note: "Share of right predictions with Wilson’s 95 % interval.",
       value: (g) => g.accuracy,
       cell: (g) => (
-        <span class="withinterval">
-          <Figure
-            name={`table.${g.name}.accuracy`}
-            value={g.accuracy}
-            text={format.percent(g.accuracy, 0)}
-          />
-          <small>
-            {format.points(g.low, 0)}–{format.points(g.high, 0)}
-          </small>
-        </span>
+        <WithInterval
+          name={`table.${g.name}.accuracy`}
+          value={g.accuracy}
+          low={g.low}
+          high={g.high}
+          as={format.whole}
+          ends={format.pointsOf}
+        />
       ),
     });
   if (!found.classes || !meta.labelled)
@@ -201,7 +184,7 @@ function viewsOf(found: Grouped): GroupView[] {
         <Figure
           name={`table.${g.name}.gap`}
           value={g.gap}
-          text={g.n < FEWEST ? "–" : format.points(g.gap, 0)}
+          as={g.n < FEWEST ? () => "–" : format.pointsOf}
         />
       ),
     });
@@ -220,18 +203,9 @@ function detectionViews(): GroupView[] {
       cell: (g) => {
         const found = of(g);
         if (found === undefined) return "";
-        return (
-          <span class="withinterval">
-            <Figure
-              name={`detection.${g.name}.${part}`}
-              value={found.value}
-              text={format.fixed(found.value, 3)}
-            />
-            <small>
-              {format.fixed(found.low, 3)}–{format.fixed(found.high, 3)}
-            </small>
-          </span>
-        );
+        const name = `detection.${g.name}.${part}`;
+        const { thousandths } = format;
+        return <WithInterval {...found} name={name} as={thousandths} ends={thousandths} />;
       },
     };
   });

@@ -1,6 +1,6 @@
 // Tags and notes of cases; kept in memory until they are exported.
 
-import { computed, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals-core";
 import { derived, epoch } from "./cases";
 import { R, flagColumn } from "./data";
 
