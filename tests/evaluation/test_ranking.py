@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 import labelwise as lw
 from labelwise.decomposition import PARTS
 from labelwise.evaluation import detection_scores, ranking_scores, rejection_curve
-from labelwise.evaluation.ranking import rounded, tie_share
+from labelwise.evaluation.ranking import RankedScores, rounded
 
 LOSSES = {
     "zero-one": "zero_one",
@@ -192,7 +192,7 @@ def test_stored_predictions_give_the_numbers_of_exact_ties(stored, loss, part, a
     found = detection_scores(scores["cifar10"], scores["svhn"])
     assert float(found.auroc) == pytest.approx(auroc, abs=6e-4)
     both = np.concatenate(list(scores.values()))
-    assert tie_share(np.sort(both)) == pytest.approx(ties, abs=1e-3)
+    assert RankedScores(both).tie_share == pytest.approx(ties, abs=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one"])

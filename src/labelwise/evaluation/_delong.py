@@ -12,24 +12,6 @@ import numpy as np
 from .._resampling import Estimate, group_codes, pooled_variance, t_interval
 
 
-def placements(
-    tp: np.ndarray, fp: np.ndarray, order: np.ndarray, last: np.ndarray, n_in: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each "in" the share of "out" that scores higher, for each "out" the share of "in" that
-    scores lower; ties count half.
-
-    The mean of either is the AUROC. ``tp`` and ``fp`` are cumulative counts at the distinct scores,
-    from the highest.
-    """
-    higher = (tp + np.append(0, tp[:-1])) / (2 * tp[-1])
-    lower = 1 - (fp + np.append(0, fp[:-1])) / (2 * fp[-1])
-    sizes = np.diff(last, prepend=-1)
-    value = np.where(order < n_in, np.repeat(higher, sizes), np.repeat(lower, sizes))
-    placed = np.empty_like(value)
-    placed[order] = value
-    return placed[:n_in], placed[n_in:]
-
-
 class Spread(NamedTuple):
     """Of an AUROC: its variance, degrees of freedom, and the number of independent pairs."""
 
@@ -64,7 +46,7 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Sp
     return Spread(max(0.0, variance), min(df, n_groups - 1), pairs)
 
 
-def interval(auroc: float, spread: Spread, confidence: float) -> Estimate:
+def delong_interval(auroc: float, spread: Spread, confidence: float) -> Estimate:
     """DeLong's interval on the logit scale, with Student's t.
 
     Under perfect separation the bound is exact for as many independent pairs as can be formed: the

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .._engine.blocks import row_blocks
 from .._errors import InputError, listed
 from .._frames import same_rows
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
@@ -19,10 +20,11 @@ from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals
 from ..distributions.base import not_a_distribution
 from ._forecasts import forecasts
-from .correlation import spearman
+from .correlation import rank_correlation
 from .detection import DetectionRanking
 from .measures import measure_scores
-from .rejection import rejection_curve
+from .ranking import RankedScores
+from .rejection import reject_ranked
 from .votes import read_votes
 
 BLOCKS = 50  # of the jackknife: enough for errors to 10 %, few enough to take seconds
@@ -33,8 +35,8 @@ More = Mapping[str, Callable[[Distribution], Any]]
 class Statistic(NamedTuple):
     """What a measure is worth; higher is better."""
 
-    of: Callable[[np.ndarray, np.ndarray], float]
-    """Takes the scores of some cases, and which of all cases these are."""
+    of: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    """Of the scores (n,) of cases that are there so many times, (replicates, n)."""
     bounds: Bounds
 
 
@@ -185,8 +187,9 @@ def compare_measures(
 def rejection(right: np.ndarray) -> Statistic:
     """Area under the curve of what is right when the most uncertain are rejected."""
 
-    def area(score: np.ndarray, kept: np.ndarray) -> float:
-        return rejection_curve(score, utility=right[kept]).area
+    def area(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        ranked = RankedScores(score)
+        return np.array([reject_ranked(ranked, right, "utility", each).area for each in counts])
 
     return Statistic(area, (0.0, 1.0))
 
@@ -194,18 +197,18 @@ def rejection(right: np.ndarray) -> Statistic:
 def detection(is_out: np.ndarray) -> Statistic:
     """AUROC."""
 
-    def auroc(score: np.ndarray, kept: np.ndarray) -> float:
-        out = is_out[kept]
-        return float(DetectionRanking(score[~out], score[out]).numbers()[0])
+    def auroc(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        return DetectionRanking(score, is_out).numbers(counts)[:, 0]
 
     return Statistic(auroc, (0.0, 1.0))
 
 
 def agreement(disagreement: np.ndarray) -> Statistic:
     """Rank correlation with people's disagreement."""
+    ranked = RankedScores(disagreement)
 
-    def correlation(score: np.ndarray, kept: np.ndarray) -> float:
-        return spearman(score, disagreement[kept])
+    def correlation(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        return rank_correlation(RankedScores(score), ranked, counts)
 
     return Statistic(correlation, (-1.0, 1.0))
 
@@ -263,13 +266,14 @@ def compare(
     """
     from scipy.special import stdtr
 
-    _, block = np.unique(block, return_inverse=True)  # some may have no votes
-    rows = []
-    for left_out in range(-1, block.max() + 1):
-        kept = block != left_out
-        rows.append([statistic.of(score[kept], kept) for score in scores.values()])
-    value, partial = np.array(rows[0]), np.array(rows[1:])
-    b = len(partial)
+    blocks, block = np.unique(block, return_inverse=True)  # some may have no votes
+    b = len(blocks)
+    values = np.empty((b + 1, len(scores)))
+    for rows in row_blocks(b + 1, len(block)):
+        left_out = np.arange(-1, b)[rows]
+        counts = (block != left_out[:, None]).astype(np.int64)
+        values[rows] = np.stack([statistic.of(score, counts) for score in scores.values()], axis=1)
+    value, partial = values[0], values[1:]
     deviations = (partial - partial.mean(axis=0)) * np.sqrt((b - 1) / b)
     scale = np.sqrt(rng.chisquare(b - 1, size=(DRAWS, 1)) / (b - 1))
     draws = rng.standard_normal((DRAWS, b)) / scale

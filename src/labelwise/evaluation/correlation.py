@@ -9,6 +9,7 @@ import numpy as np
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._validation.labels import as_scores, same_length
+from .ranking import RankedScores
 
 
 def rank_agreement(
@@ -45,23 +46,24 @@ def rank_agreement(
     x = as_scores(a, "a")
     y = same_length(as_scores(b, "b"), "b", len(x), "a")
     resampling = Resampling(len(x), groups, n_bootstrap, confidence, rng)
-    value = spearman(x, y)
+    ranked = RankedScores(x), RankedScores(y)
+    value = float(rank_correlation(*ranked, np.ones(len(x))))
     if not resampling.wanted:
         return Estimate(value, confidence=confidence)
-    replicates = []
-    for counts in resampling.counts():
-        replicates += [spearman(np.repeat(x, n), np.repeat(y, n)) for n in counts]
-    return resampling.estimate(value, np.asarray(replicates), (-1.0, 1.0))
+    replicates = [rank_correlation(*ranked, counts) for counts in resampling.counts()]
+    return resampling.estimate(value, np.concatenate(replicates), (-1.0, 1.0))
 
 
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """The correlation of the ranks; NaN if one of them is constant."""
-    if np.all(x == x[0]) or np.all(y == y[0]):
-        return np.nan
-    return float(np.corrcoef(_midranks(x), _midranks(y))[0, 1])
-
-
-def _midranks(x: np.ndarray) -> np.ndarray:
-    """The mean rank of each value and those that are equal to it, less one half."""
-    _, order, counts = np.unique(x, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - counts / 2)[order])
+def rank_correlation(x: RankedScores, y: RankedScores, counts: np.ndarray) -> np.ndarray:
+    """The correlation of the ranks, (...,), of instances that are there ``counts`` (..., n) times;
+    NaN if one of them is constant.
+    """
+    from_middle = []
+    for ranked in (x, y):
+        up_to = ranked.sums(counts)
+        mean_rank = up_to - np.diff(up_to, axis=-1, prepend=0) / 2
+        from_middle.append(ranked.of_instances(mean_rank - up_to[..., -1:] / 2))
+    a, b = from_middle
+    spread = np.sqrt(np.sum(counts * a**2, axis=-1) * np.sum(counts * b**2, axis=-1))
+    product = np.sum(counts * a * b, axis=-1)
+    return np.where(spread > 0, product / np.where(spread > 0, spread, 1), np.nan)

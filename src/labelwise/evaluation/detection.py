@@ -18,7 +18,8 @@ from .._resampling import Estimate, Resampling, check_confidence, check_replicat
 from .._tables import Tabular
 from .._validation.arguments import as_rng
 from .._validation.labels import as_scores, same_length
-from ._delong import delong, difference_interval, interval, placements
+from ._delong import delong, delong_interval, difference_interval
+from .ranking import RankedScores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,44 +56,46 @@ class DetectionComparison(Tabular):
 
 
 class DetectionRanking:
-    """Instances in decreasing order of the score; "in" instances are numbered first."""
+    """Instances by their score, of which some are "out"."""
 
-    def __init__(self, score_in: np.ndarray, score_out: np.ndarray) -> None:
-        score = np.concatenate([score_in, score_out])
-        self.n_in, self.n_out = len(score_in), len(score_out)
-        self.order = np.argsort(score)[::-1]
-        ranked = score[self.order]
-        self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
-        """The last position of each distinct score."""
-        self.is_out = self.order >= self.n_in
+    def __init__(self, score: np.ndarray, is_out: np.ndarray) -> None:
+        self.ranked, self.is_out = RankedScores(score), is_out
 
-    def curves(self, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """True and false positives at each distinct score from the highest, (..., distinct),
-        instances weighted by ``counts``.
-        """
-        ranked = np.ones(len(self.order)) if counts is None else counts[..., self.order]
-        caught = np.cumsum(ranked * self.is_out, axis=-1)[..., self.last]
-        everything = np.cumsum(ranked, axis=-1)[..., self.last]
-        return caught.astype(float), (everything - caught).astype(float)
+    def _counts(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers of "out" and of "in" at each level of the score and up to it, (..., levels)."""
+        up_to = self.ranked.sums(np.stack([counts * self.is_out, counts * ~self.is_out]))
+        (out_at, in_at) = np.diff(up_to, axis=-1, prepend=0.0)
+        return out_at, in_at, *up_to.astype(float)
 
     def placements(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `_delong.placements`."""
-        return placements(*self.curves(), self.order, self.last, self.n_in)
+        """For each "in" the share of "out" that scores higher, for each "out" the share of "in"
+        that scores lower; ties count half. The mean of either is the AUROC.
+        """
+        out_at, in_at, out, inside = self._counts(np.ones(len(self.is_out)))
+        higher = self.ranked.of_instances(1 - (out - out_at / 2) / out[-1])
+        lower = self.ranked.of_instances((inside - in_at / 2) / inside[-1])
+        return higher[~self.is_out], lower[self.is_out]
 
-    def numbers(self, counts: np.ndarray | None = None) -> np.ndarray:
-        """AUROC, AUPR and FPR at 95 % TPR, (..., 3), of instances weighted by ``counts``."""
-        tp, fp = self.curves(counts)
-        p, n = tp[..., -1:], fp[..., -1:]
-        dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
+    def numbers(self, counts: np.ndarray) -> np.ndarray:
+        """AUROC, AUPR and FPR at 95 % TPR, (..., 3), of instances that are there ``counts``
+        (..., n) times.
+        """
+        out_at, in_at, out, inside = self._counts(counts)
+        p, n = out[..., -1:], inside[..., -1:]
         empty = (p == 0) | (n == 0)  # a cluster bootstrap may draw only one side
         p, n = np.where(empty, 1, p), np.where(empty, 1, n)
-        caught = tp / p >= 0.95
+        tp, fp = p - out + out_at, n - inside + in_at  # flagged: of this level or higher
         numbers = (
-            np.sum(dfp * (tp - dtp / 2), axis=-1, keepdims=True) / (p * n),
-            np.sum(dtp * tp / np.maximum(tp + fp, 1), axis=-1, keepdims=True) / p,
-            np.min(np.where(caught, fp / n, 1.0), axis=-1, keepdims=True),
+            np.sum(out_at * (inside - in_at / 2), axis=-1, keepdims=True) / (p * n),
+            np.sum(out_at * tp / np.maximum(tp + fp, 1), axis=-1, keepdims=True) / p,
+            np.min(np.where(tp / p >= 0.95, fp / n, 1.0), axis=-1, keepdims=True),
         )
         return np.where(empty, np.nan, np.concatenate(numbers, axis=-1))
+
+
+def _rank_both_sides(score_in: np.ndarray, score_out: np.ndarray) -> DetectionRanking:
+    score = np.concatenate([score_in, score_out])
+    return DetectionRanking(score, np.arange(len(score)) >= len(score_in))
 
 
 def _groups_of_both_sides(
@@ -160,15 +163,28 @@ def detection_scores(
     """
     score_in, groups_in = same_rows(score_in=score_in, groups_in=groups_in)
     score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
-    ranking = DetectionRanking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
-    groups = _groups_of_both_sides(groups_in, groups_out, ranking.n_in, ranking.n_out)
+    inside, out = as_scores(score_in, "score_in"), as_scores(score_out, "score_out")
+    ranking = _rank_both_sides(inside, out)
+    groups = _groups_of_both_sides(groups_in, groups_out, len(inside), len(out))
     check_confidence(confidence)
     spread = delong(*ranking.placements(), groups)
+    auroc, aupr, fpr95 = ranking.numbers(np.ones(len(inside) + len(out))).tolist()
+    aupr, fpr95 = Estimate(aupr, confidence=confidence), Estimate(fpr95, confidence=confidence)
+    if check_replicates(n_bootstrap) > 0:
+        rng = as_rng(rng)
+        if groups is None:  # resample each side at its own size
+            sides = [Resampling(len(x), None, n_bootstrap, confidence, rng) for x in (inside, out)]
+        else:
+            sides = [Resampling(len(groups), groups, n_bootstrap, confidence, rng)]
+        replicates = []
+        for drawn in zip(*(side.counts(len(inside) + len(out)) for side in sides), strict=True):
+            replicates.append(ranking.numbers(np.concatenate(drawn, axis=1)))
+        _, auprs, fprs = np.concatenate(replicates).T
+        # whether there are few groups is decided by the degrees of freedom of the AUROC
+        aupr = sides[0].estimate(aupr.value, auprs, (0.0, 1.0), spread.df + 1)
+        fpr95 = sides[0].estimate(fpr95.value, fprs, (0.0, 1.0), spread.df + 1)
     return DetectionScores(
-        auroc=interval(float(ranking.numbers()[0]), spread, confidence),
-        **_aupr_and_fpr_with_bootstrap(ranking, groups, spread.df, n_bootstrap, confidence, rng),
-        n_in=ranking.n_in,
-        n_out=ranking.n_out,
+        delong_interval(auroc, spread, confidence), aupr, fpr95, len(inside), len(out)
     )
 
 
@@ -213,42 +229,7 @@ def compare_detection(
     )
     groups = _groups_of_both_sides(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
-    first, second = DetectionRanking(*a), DetectionRanking(*b)
-    difference = float(first.numbers()[0] - second.numbers()[0])
-    (in_a, out_a), (in_b, out_b) = first.placements(), second.placements()
+    (in_a, out_a), (in_b, out_b) = (_rank_both_sides(*x).placements() for x in (a, b))
+    difference = float(in_a.mean() - in_b.mean())
     spread = delong(in_a - in_b, out_a - out_b, groups)
     return DetectionComparison(*difference_interval(difference, spread, confidence))
-
-
-def _aupr_and_fpr_with_bootstrap(
-    ranking: DetectionRanking,
-    groups: np.ndarray | None,
-    df: float,
-    n_bootstrap: int,
-    confidence: float,
-    rng: Any,
-) -> dict[str, Estimate]:
-    """AUPR and FPR at 95 % TPR with bootstrap intervals.
-
-    Whether there are few groups is decided by the degrees of freedom of the AUROC.
-    """
-    _, aupr, fpr95 = ranking.numbers().tolist()
-    if check_replicates(n_bootstrap) == 0:
-        return {
-            "aupr": Estimate(aupr, confidence=confidence),
-            "fpr95": Estimate(fpr95, confidence=confidence),
-        }
-    n_in, n_out = ranking.n_in, ranking.n_out
-    rng = as_rng(rng)
-    if groups is None:  # resample each side at its own size
-        sides = [Resampling(n, None, n_bootstrap, confidence, rng) for n in (n_in, n_out)]
-    else:
-        sides = [Resampling(n_in + n_out, groups, n_bootstrap, confidence, rng)]
-    replicates = []
-    for drawn in zip(*(side.counts(n_in + n_out) for side in sides), strict=True):
-        replicates.append(ranking.numbers(np.concatenate(drawn, axis=1)))
-    columns = np.concatenate(replicates).T
-    return {
-        "aupr": sides[0].estimate(aupr, columns[1], (0.0, 1.0), df + 1),
-        "fpr95": sides[0].estimate(fpr95, columns[2], (0.0, 1.0), df + 1),
-    }

@@ -99,10 +99,33 @@ def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
     return np.asarray(np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent))
 
 
-def tie_share(ranked: np.ndarray) -> float:
-    """The share of sorted scores that another instance has too."""
-    same = ranked[1:] == ranked[:-1]
-    return float(np.mean(np.append(same, False) | np.append(False, same)))
+class RankedScores:
+    """Instances in increasing order of their score (n,); those of equal score are one level.
+
+    One sort serves all weights of the instances: the replicates of a bootstrap or a jackknife.
+    """
+
+    def __init__(self, score: np.ndarray) -> None:
+        self.order = np.argsort(score)
+        ranked = score[self.order]
+        self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+        """The last position of each level."""
+        self.sizes = np.diff(self.last, prepend=-1)
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Sums of ``x`` (..., n) over the instances up to each level, (..., levels)."""
+        return np.cumsum(x[..., self.order], axis=-1)[..., self.last]
+
+    def of_instances(self, x: np.ndarray) -> np.ndarray:
+        """From ``x`` (..., levels) what belongs to each instance, (..., n)."""
+        level = np.empty_like(self.order)
+        level[self.order] = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return x[..., level]
+
+    @property
+    def tie_share(self) -> float:
+        """The share of instances whose score another instance has too."""
+        return float(self.sizes[self.sizes > 1].sum() / len(self.order))
 
 
 def renormalized(q: Distribution[Any]) -> Distribution[Any]:

@@ -18,7 +18,7 @@ from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
 from .._validation.labels import as_correct, as_scores, same_length
-from .ranking import tie_share
+from .ranking import RankedScores
 
 SUMMARIES = ("area", "normalized_area", "aurc", "augrc")
 BAND_POINTS = 200
@@ -86,14 +86,11 @@ class RejectionCurve(Tabular):
     def higher_is_better(self) -> bool:
         return self.kind != "risk"
 
-    def _at(self, sums: Array) -> Array:
-        kept = self.n - self.n_rejected
-        return sums[kept] / kept
-
     @cached_property
     def value(self) -> Array:
         """Mean value of the kept instances at each share."""
-        return self._at(self.sums)
+        kept = self.n - self.n_rejected
+        return self.sums[kept] / kept
 
     @property
     def random(self) -> float:
@@ -106,7 +103,8 @@ class RejectionCurve(Tabular):
         best_first = np.sort(self.outcome)
         if self.higher_is_better:
             best_first = best_first[::-1]
-        return self._at(_cumulated(best_first))
+        kept = self.n - self.n_rejected
+        return np.cumsum(best_first, dtype=float)[kept - 1] / kept
 
     @cached_property
     def area(self) -> float:
@@ -239,17 +237,15 @@ def rejection_curve(
     else:
         kind = key
         outcome = same_length(as_scores(outcome, key), key, n, "score").astype(float)
-    order = np.argsort(score)
-    ranked, values = score[order], outcome[order]
-    shares = _shares(grid)
-    curve = _curve(kind, ranked, values, shares)
+    ranked, shares = RankedScores(score), _rejected_shares(grid)
+    curve = reject_ranked(ranked, outcome, kind, shares=shares)
     resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
     if not resampling.wanted:
         return curve
-    return replace(curve, band=_band(curve, ranked, values, shares, order, resampling))
+    return replace(curve, band=_bootstrap_band(curve, ranked, shares, resampling))
 
 
-def _shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
+def _rejected_shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
     if grid is None:
         return None
     given: Any = grid
@@ -265,78 +261,72 @@ def _shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
     return shares
 
 
-def _cumulated(x: np.ndarray) -> np.ndarray:
-    """0, x₁, x₁ + x₂, …"""
-    sums = np.zeros(len(x) + 1)
-    np.cumsum(x, dtype=float, out=sums[1:])
-    return sums
-
-
-def _curve(
-    kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray | None
+def reject_ranked(
+    ranked: RankedScores,
+    outcome: np.ndarray,
+    kind: str,
+    counts: np.ndarray | None = None,
+    shares: np.ndarray | None = None,
 ) -> RejectionCurve:
-    """The curve of values sorted by increasing score."""
-    n = len(ranked)
-    sums = _cumulated(values)
-    first = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
-    if len(first) < n - 1:  # within a tie the expected sum grows linearly
-        knots = np.concatenate([[0], first, [n]])
-        sums = np.interp(np.arange(n + 1), knots, sums[knots])
+    """The curve of instances that are there ``counts`` times, by default once."""
+    if counts is not None:
+        kept, sums = ranked.sums(counts), ranked.sums(counts * outcome)
+        outcome = np.repeat(outcome, counts)
+    else:
+        kept, sums = ranked.last + 1, ranked.sums(outcome)
+    there = np.diff(kept, prepend=0) > 0
+    kept, sums = np.append(0, kept[there]), np.append(0.0, sums[there])
+    n = int(kept[-1])
+    sums = np.interp(np.arange(n + 1), kept, sums)  # within a tie the expected sum grows linearly
+    n_rejected = np.arange(n)
     if shares is None:
-        n_rejected = np.arange(n)
-        return RejectionCurve(kind, sums, values, n_rejected / n, n_rejected, tie_share(ranked))
-    return RejectionCurve(kind, sums, values, shares, _n_rejected(n, shares), tie_share(ranked))
+        return RejectionCurve(kind, sums, outcome, n_rejected / n, n_rejected, ranked.tie_share)
+    n_rejected = _count_rejected(n, shares)
+    return RejectionCurve(kind, sums, outcome, shares, n_rejected, ranked.tie_share)
 
 
-def _n_rejected(n: int, shares: np.ndarray) -> np.ndarray:
+def _count_rejected(n: int, shares: np.ndarray) -> np.ndarray:
     """int(n·share), as in the paper's experiments; at least one instance is kept."""
     return np.minimum((n * shares).astype(np.int64), n - 1)
 
 
-def _groups_kept(order: np.ndarray, code: np.ndarray | None) -> np.ndarray:
+def _count_groups_kept(order: np.ndarray, code: np.ndarray | None) -> np.ndarray:
     """How many groups (or instances) the 1, 2, … most certain instances belong to."""
-    first = np.ones(len(order), dtype=bool)
-    if code is not None:
-        first[:] = False
-        first[np.unique(code[order], return_index=True)[1]] = True
+    if code is None:
+        return np.arange(1, len(order) + 1)
+    first = np.zeros(len(order), dtype=bool)
+    first[np.unique(code[order], return_index=True)[1]] = True
     return np.cumsum(first)
 
 
-def _band(
-    curve: RejectionCurve,
-    ranked: np.ndarray,
-    values: np.ndarray,
-    shares: np.ndarray | None,
-    order: np.ndarray,
-    resampling: Resampling,
+def _bootstrap_band(
+    curve: RejectionCurve, ranked: RankedScores, shares: np.ndarray | None, resampling: Resampling
 ) -> Band:
     """Intervals from the curves of all bootstrap replicates."""
     at = curve.rejected
     if len(at) > BAND_POINTS:
         at = np.linspace(0, 1, BAND_POINTS, endpoint=False)
+
+    def values_of_band(curve: RejectionCurve) -> np.ndarray:
+        return replace(curve, rejected=at, n_rejected=_count_rejected(curve.n, at)).value
+
     points, numbers = [], []
     for counts in resampling.counts():
         for count in counts:
-            again = np.repeat(np.arange(curve.n), count[order])
-            replicate = _curve(curve.kind, ranked[again], values[again], shares)
-            points.append(
-                replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value
-            )
+            replicate = reject_ranked(ranked, curve.outcome, curve.kind, count, shares)
+            points.append(values_of_band(replicate))
             numbers.append([getattr(replicate, name) for name in SUMMARIES])
     bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
-    drawn = replace(curve, rejected=at, n_rejected=_n_rejected(curve.n, at))
-    kept = _groups_kept(order, resampling.code)[drawn.n - drawn.n_rejected - 1]
-    interval = resampling.estimate(drawn.value, np.asarray(points), bounds, kept)
+    n_kept = curve.n - _count_rejected(curve.n, at)
+    kept = _count_groups_kept(ranked.order, resampling.code)[n_kept - 1]
+    interval = resampling.estimate(values_of_band(curve), np.asarray(points), bounds, kept)
     # The spread of a single group is not known.
     low, high = (
         np.where((kept < 2) & np.isnan(end), bound, end)
         for end, bound in zip((interval.low, interval.high), bounds, strict=True)
     )
-    columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
-    summaries = {
-        name: resampling.estimate(
-            getattr(curve, name), column, (-inf, inf) if name == "normalized_area" else bounds
-        )
-        for name, column in columns
-    }
+    summaries = {}
+    for name, column in zip(SUMMARIES, np.asarray(numbers).T, strict=True):
+        limits = (-inf, inf) if name == "normalized_area" else bounds
+        summaries[name] = resampling.estimate(getattr(curve, name), column, limits)
     return Band(at, low, high, confidence=resampling.confidence, **summaries)

@@ -14,6 +14,7 @@ import numpy as np
 from .._arrays import Array, index_like, like, namespace
 from .._errors import InputError
 from .._frames import library_of_frame
+from ..distributions.intervals import sum_of_others
 from ..losses import (
     CostLoss,
     LogLoss,
@@ -186,6 +187,8 @@ class CostMatrix(JointLoss):
                 f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction "
                 f"has K = {p.shape[-1]} classes"
             )
+        if self.is_zero_one:
+            return sum_of_others(p)
         risks = p[..., :1] * like(self.table[0], p)
         # class by class: NumPy is slow in sums over a short last axis
         for k, costs in enumerate(self.table[1:], start=1):
