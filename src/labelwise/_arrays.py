@@ -181,3 +181,26 @@ def softmax(z: Array) -> Array:
     xp = namespace(z)
     odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
     return odds / xp.sum(odds, axis=-1, keepdims=True)
+
+
+def sigmoid_step(x: Array, step: Array) -> Array:
+    """sigmoid(x + step) − sigmoid(x), with all its digits however small the step is."""
+    xp = namespace(x)
+    down = xp.expm1(-xp.abs(step))
+    return xp.where(
+        step >= 0, -sigmoid(x + step) * sigmoid(-x) * down, sigmoid(x) * sigmoid(-x - step) * down
+    )
+
+
+def not_negative(x: Array) -> Array:
+    """Clip negative zeros and rounding errors of nonnegative quantities; at 0 the gradient is
+    kept.
+    """
+    return namespace(x).where(x < 0, 0 * x, x) + 0.0
+
+
+def sum_with_remainder(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b exactly, as the rounded sum and what rounding lost (Knuth)."""
+    s = a + b
+    v = s - a
+    return s, (a - (s - v)) + (b - v)

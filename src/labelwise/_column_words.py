@@ -37,7 +37,7 @@ _NO_CLASS = re.compile(
 )
 
 
-def word_of(name: str) -> str:
+def column_word(name: str) -> str:
     """The name of a column as it is compared."""
     return name.strip().lower()
 
@@ -48,7 +48,7 @@ def columns_called(names: Sequence[str], role: str) -> list[str]:
     >>> columns_called(["id", "Target", "label"], "y_true")
     ['label', 'Target']
     """
-    by_word = {word_of(name): name for name in reversed(names)}
+    by_word = {column_word(name): name for name in reversed(names)}
     return [by_word[word] for word in ROLES[role] if word in by_word]
 
 
@@ -75,7 +75,7 @@ def may_be_no_class(name: str, *, whole: bool) -> bool:
     >>> may_be_no_class("target", whole=True), may_be_no_class("target", whole=False)
     (True, False)
     """
-    word = word_of(name)
+    word = column_word(name)
     if word in CERTAIN or is_called_measurement(name):
         return True
     has_role = word in INDEX or any(word in words for words in ROLES.values())

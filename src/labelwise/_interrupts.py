@@ -12,13 +12,13 @@ import os
 import signal
 import sys
 
-__all__ = ["INTERRUPTED", "raised_as_usual"]
+__all__ = ["INTERRUPTED", "interrupts_raised_as_usual"]
 
 INTERRUPTED = 130
 """Exit code: 128 and the number of the signal, as shells say it."""
 
 
-def _exit_at_once(*_: object) -> None:
+def _exit_on_interrupt(*_: object) -> None:
     """Nothing has been written yet, or all has: there is nothing to clean up, and no traceback that
     would help.
     """
@@ -26,7 +26,7 @@ def _exit_at_once(*_: object) -> None:
     os._exit(INTERRUPTED)
 
 
-def _is_the_command() -> bool:
+def _interrupt_ends_the_command() -> bool:
     """Whether this process is ``labelwise …`` or ``python -m labelwise …``, and not a program that
     imports the package, nor a worker.
 
@@ -45,19 +45,19 @@ def _is_the_command() -> bool:
     )
 
 
-class raised_as_usual:
+class interrupts_raised_as_usual:
     """Let Ctrl-C raise KeyboardInterrupt inside the block, where it is handled."""
 
     def __enter__(self) -> None:
-        self.ours = signal.getsignal(signal.SIGINT) is _exit_at_once
+        self.ours = signal.getsignal(signal.SIGINT) is _exit_on_interrupt
         if self.ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def __exit__(self, *error: object) -> None:
         if self.ours:
-            signal.signal(signal.SIGINT, _exit_at_once)
+            signal.signal(signal.SIGINT, _exit_on_interrupt)
 
 
 # A shell that starts a job in the background lets it ignore Ctrl-C: then it stays ignored.
-if _is_the_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, _exit_at_once)
+if _interrupt_ends_the_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _exit_on_interrupt)

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_first
-from ._engine.blocks import with_values
+from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_first, sum_with_remainder
 from ._engine.compute import Computed, compute
 from ._errors import InputError
 from ._frames import has_names
@@ -193,7 +192,7 @@ class Accumulator:
         def equations(q: Distribution) -> Computed:
             law: Any = q.marginal()
             reference = law.of_heaviest(law.t)  # where all agree, nothing is added to it
-            mean = two_sum(reference[0, ...], law.average(law.t - reference))
+            mean = sum_with_remainder(reference[0, ...], law.average(law.t - reference))
             if isinstance(loss, CostLoss):
                 return Computed((*mean, *map(law.average, loss.regrets(law.t, law.c))))
             return Computed(mean)
@@ -218,7 +217,7 @@ class Accumulator:
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         q = kind(first[None, ...], member_axis=0, class_names=names)
         weight = xp.reshape(total, (*total.shape, *(1,) * (first.ndim - total.ndim)))
-        return with_values(q, stored=xp.stack(members), weights=shares), weight
+        return q.with_values(stored=xp.stack(members), weights=shares), weight
 
     def _kind(self) -> tuple[Any, ...]:
         """What two of a kind have in common; functions of one name need not be the same."""
@@ -251,8 +250,8 @@ def join_states(a: State, b: State, loss: Loss) -> State:
     # the lighter set moves the mean of the heavier
     lighter = beta > alpha
     step = xp.where(lighter, -alpha * delta, beta * delta)
-    high, low = two_sum(xp.where(lighter, b.mean, a.mean), step)
-    mean, rest = two_sum(high, low + xp.where(lighter, b.mean_rest, a.mean_rest))
+    high, low = sum_with_remainder(xp.where(lighter, b.mean, a.mean), step)
+    mean, rest = sum_with_remainder(high, low + xp.where(lighter, b.mean_rest, a.mean_rest))
     spreads = [alpha * x + beta * y for x, y in zip(a.spreads, b.spreads, strict=True)]
     aleatoric = alpha * a.aleatoric + beta * b.aleatoric
     joined = State(weight, mean, rest, aleatoric, tuple(spreads))
@@ -262,10 +261,3 @@ def join_states(a: State, b: State, loss: Loss) -> State:
     from_a = loss.divergence(a.mean, mean, a.complement, c, -beta * delta)
     from_b = loss.divergence(b.mean, mean, b.complement, c, alpha * delta)
     return joined._replace(spreads=(spreads[0] + alpha * from_a + beta * from_b,))
-
-
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b exactly, as the rounded sum and what rounding lost (Knuth)."""
-    s = a + b
-    v = s - a
-    return s, (a - (s - v)) + (b - v)

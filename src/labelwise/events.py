@@ -243,7 +243,7 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
             f"`spec` must map node names to children, such as {{'malignant': ['lung', "
             f"'lymphoma']}}; got {spec!r}"
         )
-    nodes = list(_walk_label_tree(spec, _classes_below_node(spec, "the root")))
+    nodes = list(_nodes_of_label_tree(spec, _classes_below_node(spec, "the root")))
     names, inside, parents = zip(*nodes, strict=True)
     given = parents if conditional else None
     return Events(
@@ -277,7 +277,7 @@ def _classes_below_node(children: Any, node: Label) -> tuple[Label, ...]:
     return leaves
 
 
-def _walk_label_tree(
+def _nodes_of_label_tree(
     children: Any, parent: tuple[Label, ...]
 ) -> Iterator[tuple[Label, tuple[Label, ...], tuple[Label, ...]]]:
     """Each node with the classes below it and those below its parent."""
@@ -286,12 +286,12 @@ def _walk_label_tree(
             leaves = _classes_below_node(below, name)
             yield name, leaves, parent
             if leaves != (name,):  # {"negative": "negative"} is a class without a group of its own
-                yield from _walk_label_tree(below, leaves)
+                yield from _nodes_of_label_tree(below, leaves)
     elif isinstance(children, str) or hasattr(children, "__index__"):
         yield children, (children,), parent
     else:
         for child in children:
-            yield from _walk_label_tree(child, parent)
+            yield from _nodes_of_label_tree(child, parent)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
@@ -317,7 +317,7 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
     return sides[0], sides[1]
 
 
-def share_of_whole(inside: Array, rest: Array) -> tuple[Array, Array]:
+def conditional_event_shares(inside: Array, rest: Array) -> tuple[Array, Array]:
     """Both as shares of their sum; even where it is 0."""
     xp = namespace(inside)
     whole = inside + rest

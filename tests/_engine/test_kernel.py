@@ -51,14 +51,14 @@ def everything(
     p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object
 ) -> list[np.ndarray]:
     labels = p.shape[-1] if options.get("events") is None else len(options["events"].offsets) // 2
-    costs = ensembles.cost_table(lw.CostLoss(0.3, 9), labels, p.dtype.name)
+    costs = ensembles.kernel_cost_table(lw.CostLoss(0.3, 9), labels, p.dtype.name)
     result = _kernels.split(loss, p, weights, costs=costs if loss == "cost" else None, **options)
     return [*(result.labelwise or ()), *result.sums, *(result.joint or ())]
 
 
 def cuts(k: int) -> _kernels.EventLists:
     """The events of an ordered scale, for the kernel."""
-    return ensembles.event_lists(lw.events.ordinal(k), k, None)
+    return ensembles.kernel_event_lists(lw.events.ordinal(k), k, None)
 
 
 @pytest.mark.parametrize(

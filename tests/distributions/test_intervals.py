@@ -12,7 +12,7 @@ import torch
 from scipy.optimize import linprog
 
 import labelwise as lw
-from labelwise.distributions.intervals import sum_of_others
+from labelwise.distributions.intervals import sum_of_other_classes
 
 EVENTS = {"first": [0], "two": [0, 2], "rest": [1, 2, 3], "all": [0, 1, 2, 3]}
 
@@ -196,7 +196,7 @@ def test_bounds_at_0_stay_at_0(dtype: type) -> None:
 
 def test_sum_of_others() -> None:
     x = np.array([[1.0, 1e-20, 0.0], [1e-20, 1e-20, 1.0]])
-    np.testing.assert_array_equal(sum_of_others(x), [[1e-20, 1, 1], [1, 1, 2e-20]])
+    np.testing.assert_array_equal(sum_of_other_classes(x), [[1e-20, 1, 1], [1, 1, 2e-20]])
 
 
 def test_labels_that_stand_for_themselves() -> None:

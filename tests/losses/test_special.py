@@ -11,7 +11,7 @@ from labelwise.losses._special import (
     digamma_difference,
     digamma_minus_log,
     digamma_minus_log_drop,
-    kl_term,
+    kl_loss_term,
     log_complement,
     x_log_x,
 )
@@ -43,9 +43,9 @@ def test_kl_term_of_neighbors(lib) -> None:
             (mp.mpf(a) * mp.log(mp.mpf(a) / mp.mpf(b)) if a else 0) - (mp.mpf(a) - mp.mpf(b))
             for a, b in zip(p, m, strict=True)
         ]
-    found = lib.numpy(kl_term(lib.array(p), lib.array(m), lib.array(p - m)))
+    found = lib.numpy(kl_loss_term(lib.array(p), lib.array(m), lib.array(p - m)))
     close(found, exact, 1e-13)
-    assert np.all(lib.numpy(kl_term(lib.array(m), lib.array(m), lib.array(0 * m))) == 0)
+    assert np.all(lib.numpy(kl_loss_term(lib.array(m), lib.array(m), lib.array(0 * m))) == 0)
 
 
 def test_digamma_functions() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from labelwise._errors import InputError
 from labelwise.models._adapter import (
-    check_common_classes,
-    class_order,
-    common_class_names,
+    check_model_classes_agree,
+    class_names_of_models,
+    order_of_model_classes,
     predict_all_classes,
 )
 
@@ -33,12 +33,12 @@ def test_a_class_never_seen_has_probability_0() -> None:
 
 
 def test_names_must_agree_where_they_are_known() -> None:
-    assert common_class_names([None, ("a", "b"), ("a", "b")]) == ("a", "b")
-    assert common_class_names([None, None]) is None
+    assert class_names_of_models([None, ("a", "b"), ("a", "b")]) == ("a", "b")
+    assert class_names_of_models([None, None]) is None
     with pytest.raises(
         ValueError, match=r"same classes in the same order; got \('a', 'b'\) and \('b', 'a'\)"
     ):
-        common_class_names([("a", "b"), ("b", "a")])
+        class_names_of_models([("a", "b"), ("b", "a")])
 
 
 def test_classes_in_another_order_are_moved() -> None:
@@ -49,37 +49,37 @@ def test_classes_in_another_order_are_moved() -> None:
 
 def test_class_names_are_matched_by_name() -> None:
     own = ("ant", "bee", "cat")
-    assert class_order(own, None) == (own, None)
-    assert class_order(None, ["x", "y"]) == (["x", "y"], None)
-    assert class_order(own, ["cat", "ant", "bee"]) == (("cat", "ant", "bee"), [2, 0, 1])
-    assert class_order(own, {"bee": "Biene", "ant": "Ameise", "cat": "Katze"}) == (
+    assert order_of_model_classes(own, None) == (own, None)
+    assert order_of_model_classes(None, ["x", "y"]) == (["x", "y"], None)
+    assert order_of_model_classes(own, ["cat", "ant", "bee"]) == (("cat", "ant", "bee"), [2, 0, 1])
+    assert order_of_model_classes(own, {"bee": "Biene", "ant": "Ameise", "cat": "Katze"}) == (
         ["Ameise", "Biene", "Katze"],
         None,
     )
     with pytest.raises(InputError) as error:
-        class_order(own, ["Ameise", "Biene", "Katze"])
+        order_of_model_classes(own, ["Ameise", "Biene", "Katze"])
     assert str(error.value) == (
         "`class_names` must be the classes of the models, 'ant', 'bee', 'cat', in any order; got "
         "'Ameise'. "
         "To rename them, pass a mapping: class_names={'ant': ..., ...}"
     )
     with pytest.raises(InputError, match=r"in any order; got 'Ant'\. Did you mean 'ant'\?$"):
-        class_order(own, ["Ant", "bee", "cat"])
+        order_of_model_classes(own, ["Ant", "bee", "cat"])
 
 
 def test_integer_classes_are_named_in_order() -> None:
-    assert class_order(("0", "1"), ["no", "yes"]) == (("no", "yes"), None)
-    assert class_order(("False", "True"), ["no", "yes"]) == (("no", "yes"), None)
-    assert class_order(("0", "1"), {0: "no", 1: "yes"}) == (["no", "yes"], None)
+    assert order_of_model_classes(("0", "1"), ["no", "yes"]) == (("no", "yes"), None)
+    assert order_of_model_classes(("False", "True"), ["no", "yes"]) == (("no", "yes"), None)
+    assert order_of_model_classes(("0", "1"), {0: "no", 1: "yes"}) == (["no", "yes"], None)
     with pytest.warns(
         UserWarning, match="The models' classes are named in ascending order: 1 = no, 2 = yes"
     ):
-        assert class_order(("1", "2"), ["no", "yes"]) == (("no", "yes"), None)
+        assert order_of_model_classes(("1", "2"), ["no", "yes"]) == (("no", "yes"), None)
 
 
 def test_classes_written_differently_are_refused() -> None:
     with pytest.raises(InputError) as error:
-        check_common_classes([["cat", "dog"], ["CAT", "DOG"]])
+        check_model_classes_agree([["cat", "dog"], ["CAT", "DOG"]])
     assert str(error.value) == (
         "the models must name their classes alike; one has 'CAT', another 'cat'. Train them on "
         "the same class names"
@@ -88,10 +88,10 @@ def test_classes_written_differently_are_refused() -> None:
         InputError,
         match=r"must have classes in common; model 0 has 'a', 'b', the others have 'c', 'd'",
     ):
-        check_common_classes([["a", "b"], ["c", "d"]])
-    check_common_classes([["a", "A", "b"], ["a", "b"]])  # one model knows both
-    check_common_classes([["a", "b"], ["b", "c"]])
-    check_common_classes([["a", "b"]])
+        check_model_classes_agree([["a", "b"], ["c", "d"]])
+    check_model_classes_agree([["a", "A", "b"], ["a", "b"]])  # one model knows both
+    check_model_classes_agree([["a", "b"], ["b", "c"]])
+    check_model_classes_agree([["a", "b"]])
 
 
 def test_classes_of_two_kinds_are_refused() -> None:
@@ -100,7 +100,7 @@ def test_classes_of_two_kinds_are_refused() -> None:
         "Train them on the same class names"
     )
     with pytest.raises(InputError) as caught:
-        check_common_classes([np.array([0, 1]), np.array(["0", "1"])])
+        check_model_classes_agree([np.array([0, 1]), np.array(["0", "1"])])
     assert str(caught.value) == sentence
     with pytest.raises(InputError, match="model 1 has the number 1, model 0 the text 'a'"):
-        check_common_classes([np.array(["a", "b"], dtype=object), [1, 2]])
+        check_model_classes_agree([np.array(["a", "b"], dtype=object), [1, 2]])

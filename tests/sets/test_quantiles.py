@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwise.sets._quantiles import as_level, conformal_threshold
+from labelwise.sets._quantiles import as_guarantee_level, conformal_threshold
 
 
 @given(
@@ -17,7 +17,7 @@ from labelwise.sets._quantiles import as_level, conformal_threshold
     st.sampled_from(["0.5", "0.8", "0.9", "0.95", "0.7", "0.99"]),
 )
 def test_thresholds_are_the_smallest_that_cover_enough(values: list[int], written: str) -> None:
-    level = as_level(float(written))
+    level = as_guarantee_level(float(written))
     assert level == Fraction(written)
     scores = np.sort(np.asarray(values, float))
     t = conformal_threshold(scores, level)

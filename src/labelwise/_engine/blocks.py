@@ -11,15 +11,15 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
+from math import prod
 from operator import getitem
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from array_api_compat import is_dask_array
+from array_api_compat import device, is_dask_array
 
-from .._arrays import Array, sum_first
+from .._arrays import Array, namespace, sum_first
 
-Q = TypeVar("Q")
 TABLE_BLOCK = 1 << 17  # numbers of a table (instances, columns) that are worked on at once
 # What users call the arrays of a distribution, where it is not the name of the field.
 _ARGUMENTS = {"stored": "probs", "loc": "mean"}
@@ -34,15 +34,6 @@ def library_of(q: Any) -> str:
         if isinstance(x, np.ndarray):
             found = "numpy"
     return found
-
-
-def with_values(q: Q, **values: Any) -> Q:
-    """A distribution with some of its fields replaced by values that are known to be valid."""
-    new: Q = object.__new__(type(q))
-    for field in fields(cast(Any, q)):
-        vars(new)[field.name] = getattr(q, field.name)
-    vars(new).update(values)
-    return new
 
 
 def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
@@ -124,8 +115,8 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         whole = in_one_chunk(da.asarray(x), others, _ARGUMENTS.get(key, key), stacklevel=5)
         operands += [whole, tuple(labels)]
     # an empty batch in NumPy shows what can be known of a result before any value is
-    examples, lengths = _flatten(f(with_values(q, **empty, ids=None)))
-    template = with_values(q, **dict.fromkeys(arrays), ids=None)
+    examples, lengths = _flatten(f(q.with_values(**empty, ids=None)))
+    template = q.with_values(**dict.fromkeys(arrays), ids=None)
     blocks = da.blockwise(
         partial(_arrays_of_block, f, template, tuple(arrays)),
         instances,
@@ -162,7 +153,7 @@ def _arrays_of_block(
         while isinstance(block, list):  # one level for each axis that is whole
             (block,) = block
         arrays[key] = np.asarray(block)
-    return _flatten(f(with_values(template, **arrays).with_valid_values()))[0]
+    return _flatten(f(template.with_values(**arrays).with_valid_values()))[0]
 
 
 def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 3) -> Array:
@@ -206,3 +197,26 @@ def _unflatten(arrays: list[Array], lengths: list[int | None]) -> Any:
             groups.append(tuple(arrays[start : start + n]))
             start += n
     return tuple(groups)
+
+
+def in_instance_blocks(
+    f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], n_axes: int, size: int
+) -> tuple[Array, ...]:
+    """``f`` of ``size`` instances at a time, whose axes are the first ``n_axes`` of each array.
+
+    The last block is filled up with ones: the bits of a matrix product may depend on its shape.
+    """
+    xp = namespace(*arrays)
+    batch = tuple(arrays[0].shape[:n_axes])
+    n = prod(batch)
+    fill = -n % size if n else size  # one block at least, which shows the shapes
+    filled = []
+    for x in arrays:
+        inner = tuple(x.shape[n_axes:])
+        ones = xp.ones((fill, *inner), dtype=x.dtype, device=device(x))
+        filled.append(xp.concat([xp.reshape(x, (n, *inner)), ones], axis=0))
+    parts = []
+    for i in range(0, n + fill, size):
+        parts.append(f(*[x[i : i + size, ...] for x in filled]))
+    columns = [xp.concat(list(column), axis=0)[:n, ...] for column in zip(*parts, strict=True)]
+    return tuple([xp.reshape(x, (*batch, *x.shape[1:])) for x in columns])

@@ -17,14 +17,14 @@ import numpy as np
 from ..events import Events
 from . import kernel
 from .compute import Computed
-from .ensembles import cost_table, event_lists, kernel_name
+from .ensembles import kernel_cost_table, kernel_event_lists, kernel_name
 from .host import back_to_library, on_host
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 14, "cost": 1 << 12}
 """Labels (times members) from which on two threads pay; each further one needs half as many."""
 
 
-def split_dirichlet(
+def split_dirichlet_in_kernel(
     q: Any, loss: Any, events: Events | None, n_jobs: int | None
 ) -> Computed | None:
     """Total, aleatoric and epistemic uncertainty of each label or event of a Dirichlet (..., K) or
@@ -43,12 +43,12 @@ def split_dirichlet(
     n = prod(batch)
     offsets = positions = None
     if events is not None:
-        offsets, positions, _ = event_lists(events, q.n_classes, q.class_names)
+        offsets, positions, _ = kernel_event_lists(events, q.n_classes, q.class_names)
         labels = len(events.names)
     unit = 1.0
     if name == "log":
         unit = 1 / log(loss.base)  # of a nat
-    costs = cost_table(loss, labels, "float64")
+    costs = kernel_cost_table(loss, labels, "float64")
     if costs is not None:
         costs = np.ascontiguousarray(costs)
     parts = tuple([np.empty((n, labels), values.dtype) for _ in range(3)])

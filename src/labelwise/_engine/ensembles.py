@@ -1,8 +1,8 @@
 """The kernel for ensembles: of NumPy, and of PyTorch and JAX in main memory.
 
 PyTorch ensembles to be differentiated get their derivatives from it, too; traced ones of JAX have a
-formula of their own (`jax_traced`). What is not for any of these, `split_ensemble` leaves to the
-equations.
+formula of their own (`jax_traced`). What is not for any of these, `split_ensemble_in_kernel` leaves
+to the equations.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def kernel_name(loss: Any) -> str | None:
     return NAMES.get(type(loss))
 
 
-def unit_of(loss: Any) -> float:
+def kernel_unit(loss: Any) -> float:
     """What a bit is in the unit of the loss."""
     if type(loss) is LogLoss:
         return log(2) / log(loss.base)
     return 1.0
 
 
-def cost_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
+def kernel_cost_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
     """The costs and decision edges that the kernel must know beside the name of a cost loss."""
     if isinstance(loss, CostLoss):
         return loss.table(n_labels, dtype)
@@ -54,7 +54,7 @@ def cost_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
 
 
 @lru_cache(maxsize=64)
-def event_lists(
+def kernel_event_lists(
     events: Events, n_classes: int, class_names: tuple[str, ...] | None
 ) -> kernel.EventLists:
     """Events as the kernel adds them up."""
@@ -65,7 +65,7 @@ def event_lists(
     return kernel.EventLists(offsets, np.concatenate(lists), events.given is not None)
 
 
-def split_ensemble(
+def split_ensemble_in_kernel(
     q: Any, loss: Any, events: Events | None, n_jobs: int | None, *, labelwise: bool = True
 ) -> Computed | None:
     """All that the kernel computes of an ensemble, or ``None`` if it cannot; without ``labelwise``
@@ -81,14 +81,14 @@ def split_ensemble(
         if differentiable and needs_gradient and name in kernel.GRADIENT_LOSSES:
             from . import torch_gradient
 
-            by_kernel = partial(split_ensemble, loss=loss, events=None, n_jobs=n_jobs)
+            by_kernel = partial(split_ensemble_in_kernel, loss=loss, events=None, n_jobs=n_jobs)
             if torch_gradient.has_kernel_gradient(q):
-                return Computed(torch_gradient.split(q, loss, name, unit_of(loss), by_kernel))
+                return Computed(torch_gradient.split(q, loss, name, kernel_unit(loss), by_kernel))
         if differentiable and type(loss) in NAMES and library(values) == "JAX":
             from . import jax_traced
 
             if jax_traced.is_traced_ensemble(q):
-                return Computed(jax_traced.split(q, loss, unit_of(loss)))
+                return Computed(jax_traced.split(q, loss, kernel_unit(loss)))
         values = on_host(values)
     if weights is not None:
         weights = on_host(weights)
@@ -100,15 +100,15 @@ def split_ensemble(
             return None
 
         def of_slice(part: Any) -> Computed | None:
-            return split_ensemble(part, loss, events, n_jobs, labelwise=labelwise)
+            return split_ensemble_in_kernel(part, loss, events, n_jobs, labelwise=labelwise)
 
         return Computed(*in_blocks(of_slice, q, 0))  # slice by slice, without a copy of all
     if events is not None and view.shape[0] * view.shape[2] * 256 > MAX_TILE:
         return None
-    return _in_kernel(name, q, view, weights, loss, events, labelwise, n_jobs)
+    return _run_split_kernel(name, q, view, weights, loss, events, labelwise, n_jobs)
 
 
-def _in_kernel(
+def _run_split_kernel(
     name: str,
     q: Any,
     view: np.ndarray,
@@ -124,14 +124,14 @@ def _in_kernel(
     n_labels, lists, costs = view.shape[-1], None, None
     if events is not None:
         n_labels = len(events.names)
-        lists = event_lists(events, view.shape[-1], q.class_names)
+        lists = kernel_event_lists(events, view.shape[-1], q.class_names)
     if name == "cost":
-        costs = cost_table(loss, n_labels, dtype_name(q.stored))
+        costs = kernel_cost_table(loss, n_labels, dtype_name(q.stored))
     result = kernel.split(
         name,
         view,
         weights,
-        unit=unit_of(loss),
+        unit=kernel_unit(loss),
         labelwise=labelwise,
         threads=n_jobs,
         costs=costs,
@@ -149,7 +149,7 @@ def _in_kernel(
     return Computed(shaped(result.labelwise) or (), None, shaped(result.sums), shaped(result.joint))
 
 
-def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
+def split_atoms_in_kernel(loss: Any, t: Array) -> tuple[Array, ...] | None:
     """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) from the
     kernel; ``None`` if it cannot.
     """
@@ -159,9 +159,9 @@ def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
     m, *batch, k = values.shape
     # without a copy where the classes lie apart
     view = np.moveaxis(np.moveaxis(values, -1, 0).reshape(k, m, -1), 0, -1)
-    costs = cost_table(loss, k, dtype_name(t))
+    costs = kernel_cost_table(loss, k, dtype_name(t))
     # one thread: between these short calls the others would spin, on cores that have better to do
-    result = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1)
+    result = kernel.split(name, view, unit=kernel_unit(loss), costs=costs, threads=1)
     parts = result.labelwise or ()
     return tuple([back_to_library(_unflatten(part, tuple(batch)), t) for part in parts])
 

@@ -41,11 +41,11 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
 
     def values(p: Any) -> tuple[Any, ...]:
         if is_log:
-            return _log_parts(p, weights, unit)
+            return _log_parts_in_jax(p, weights, unit)
         return _parts_in_jax(p, weights, loss)
 
     def derivatives(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-        slopes = _log_slopes(unit) if is_log else _slopes_of(loss)
+        slopes = _log_slopes_in_jax(unit) if is_log else _slopes_of_loss_in_jax(loss)
         return parts(*primals), _slopes_in_jax(*primals, *tangents, weights, slopes)
 
     parts = jax.custom_jvp(values)
@@ -54,7 +54,7 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
     return result
 
 
-def _mean_of_members(x: Any, weights: Any) -> Any:
+def _mean_of_members_in_jax(x: Any, weights: Any) -> Any:
     """Added up one after another, which is faster than a sum over an axis."""
     if len(x) > MAX_UNROLLED:
         share = 1 / len(x) if weights is None else weights
@@ -72,9 +72,9 @@ def _distances_from_mean(p: Any, weights: Any) -> tuple[Any, Any, Any]:
         reference = jnp.take_along_axis(p, heaviest, axis=0)
     away = p - reference
     return (
-        away - _mean_of_members(away, weights),
-        _mean_of_members(p, weights),
-        _mean_of_members(1 - p, weights),
+        away - _mean_of_members_in_jax(away, weights),
+        _mean_of_members_in_jax(p, weights),
+        _mean_of_members_in_jax(1 - p, weights),
     )
 
 
@@ -84,27 +84,27 @@ def _parts_in_jax(p: Any, weights: Any, loss: Loss) -> tuple[Any, ...]:
     if isinstance(loss, CostLoss):
         do_not_act, act = loss.regrets(p, c)
         epistemic = jnp.minimum(
-            _mean_of_members(do_not_act, weights), _mean_of_members(act, weights)
+            _mean_of_members_in_jax(do_not_act, weights), _mean_of_members_in_jax(act, weights)
         )
     else:
-        epistemic = _mean_of_members(loss.divergence(p, t, c, tc, d), weights)
-    return loss.entropy(t, tc), _mean_of_members(loss.entropy(p, c), weights), epistemic
+        epistemic = _mean_of_members_in_jax(loss.divergence(p, t, c, tc, d), weights)
+    return loss.entropy(t, tc), _mean_of_members_in_jax(loss.entropy(p, c), weights), epistemic
 
 
-def _complement_term(u: Any) -> Any:
+def _complement_term_in_jax(u: Any) -> Any:
     """−(1−u) log2(1−u) for 0 ≤ u ≤ ½."""
     coefficients = COMPLEMENT_SINGLE if u.dtype == jnp.float32 else COMPLEMENT_DOUBLE
     return u * reduce(lambda value, k: value * u + k, reversed(coefficients[:-1]), coefficients[-1])
 
 
-def _entropy_terms(x: Any, c: Any) -> tuple[Any, Any]:
+def _entropy_terms_in_jax(x: Any, c: Any) -> tuple[Any, Any]:
     """−x log2 x and −c log2 c with c = 1 − x."""
     u = jnp.minimum(x, c)
-    a, b = -LOG2_E * u * jnp.log(jnp.maximum(u, smallest(u)[0])), _complement_term(u)
+    a, b = -LOG2_E * u * jnp.log(jnp.maximum(u, smallest(u)[0])), _complement_term_in_jax(u)
     return jnp.where(x <= c, a, b), jnp.where(x <= c, b, a)
 
 
-def _negative_logs(x: Any, c: Any) -> tuple[Any, Any]:
+def _negative_logs_in_jax(x: Any, c: Any) -> tuple[Any, Any]:
     """−log2 x and −log2 c; at 0 and 1 those of the nearest number inside."""
     tiny, half_eps = smallest(x)
     log_x = jnp.log(jnp.where(x > 0, x, tiny))
@@ -112,16 +112,16 @@ def _negative_logs(x: Any, c: Any) -> tuple[Any, Any]:
     return -LOG2_E * log_x, -LOG2_E * log_c
 
 
-def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
+def _log_parts_in_jax(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
     distances, t, tc = _distances_from_mean(p, weights)
-    log_t, log_tc = _negative_logs(t, tc)
+    log_t, log_tc = _negative_logs_in_jax(t, tc)
 
     def step(sums: tuple[Any, ...], member: tuple[Any, ...]) -> tuple[tuple[Any, ...], None]:
         x, d, w = member
         c, e = 1 - x, d * LOG2_E
-        x_part, c_part = _entropy_terms(x, c)
-        upper = _kl_term(x, e, d / jnp.maximum(x + t, smallest(p)[0]), x_part, log_t)
-        lower = _kl_term(c, -e, -d / (c + tc), c_part, log_tc)
+        x_part, c_part = _entropy_terms_in_jax(x, c)
+        upper = _kl_term_in_jax(x, e, d / jnp.maximum(x + t, smallest(p)[0]), x_part, log_t)
+        lower = _kl_term_in_jax(c, -e, -d / (c + tc), c_part, log_tc)
         own = x_part + c_part
         return (sums[0] + w * own, sums[1] + w * upper, sums[2] + w * lower), None
 
@@ -132,10 +132,10 @@ def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
     start = 0 * t, 0 * t, 0 * t
     (aleatoric, upper, lower), _ = jax.lax.scan(step, start, (p, distances, share))
     epistemic = jnp.maximum(upper, 0) + jnp.maximum(lower, 0)
-    return sum(_entropy_terms(t, tc)) * unit, aleatoric * unit, epistemic * unit
+    return sum(_entropy_terms_in_jax(t, tc)) * unit, aleatoric * unit, epistemic * unit
 
 
-def _kl_term(x: Any, e: Any, s: Any, x_part: Any, log_m: Any) -> Any:
+def _kl_term_in_jax(x: Any, e: Any, s: Any, x_part: Any, log_m: Any) -> Any:
     """x log2(x/m) − e with e = (x − m) log2(e) and s = (x − m)/(x + m)."""
     z = s * s
     return jnp.where(z < 1 / 9, e * s * (1 + (z + s) * _artanh_tail(z)), x * log_m - x_part - e)
@@ -154,16 +154,18 @@ def _slopes_in_jax(p: Any, dp: Any, weights: Any, slopes: Slopes) -> tuple[Any, 
     return tuple([jnp.sum(share * slope * dp, axis=0) for slope in slopes(p, 1 - p, d, t, tc)])
 
 
-def _log_slopes(unit: float) -> Slopes:
+def _log_slopes_in_jax(unit: float) -> Slopes:
     def slopes(x: Any, c: Any, d: Any, t: Any, tc: Any) -> tuple[Any, Any, Any]:
-        (log_x, log_c), (log_t, log_tc) = _negative_logs(x, c), _negative_logs(t, tc)
-        between = _log_ratio(x + t, d, log_t - log_x) - _log_ratio(c + tc, -d, log_tc - log_c)
+        (log_x, log_c), (log_t, log_tc) = _negative_logs_in_jax(x, c), _negative_logs_in_jax(t, tc)
+        between = _log_ratio_in_jax(x + t, d, log_t - log_x) - _log_ratio_in_jax(
+            c + tc, -d, log_tc - log_c
+        )
         return (log_t - log_tc) * unit, (log_x - log_c) * unit, between * unit
 
     return slopes
 
 
-def _log_ratio(whole: Any, d: Any, far: Any) -> Any:
+def _log_ratio_in_jax(whole: Any, d: Any, far: Any) -> Any:
     """log2(x/m) with d = x − m and ``whole`` = x + m, which is ``far`` unless x and m are near each
     other.
     """
@@ -173,7 +175,7 @@ def _log_ratio(whole: Any, d: Any, far: Any) -> Any:
     return jnp.where(near, 2 * LOG2_E * s * (1 + s * s * _artanh_tail(s * s)), far)
 
 
-def _slopes_of(loss: Any) -> Slopes:
+def _slopes_of_loss_in_jax(loss: Any) -> Slopes:
     def of_squared(x: Any, c: Any, d: Any, t: Any, tc: Any) -> tuple[Any, Any, Any]:
         return tc - t, c - x, 2 * d
 

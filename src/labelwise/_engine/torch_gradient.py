@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from . import kernel
-from .blocks import with_values
 from .host import in_main_memory
 
 
@@ -51,8 +50,8 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     ) -> Any:
         ctx.save_for_backward(probs)
         ctx.set_materialize_grads(False)
-        ctx.q, ctx.loss, ctx.kernel_loss = with_values(q, stored=None), loss, kernel_loss
-        return by_kernel(with_values(q, stored=probs.detach().contiguous())).parts
+        ctx.q, ctx.loss, ctx.kernel_loss = q.with_values(stored=None), loss, kernel_loss
+        return by_kernel(q.with_values(stored=probs.detach().contiguous())).parts
 
     @staticmethod
     def backward(ctx: Any, *given: torch.Tensor | None) -> Any:
@@ -62,7 +61,7 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
             given = given[2:]
         above = [probs.new_zeros(*batch, k) if g is None else g for g in given]
         if torch.is_grad_enabled():  # these derivatives are differentiated themselves
-            law = with_values(ctx.q, stored=probs).marginal()
+            law = ctx.q.with_values(stored=probs).marginal()
             parts = law.split(ctx.loss)[:3][-len(above) :]
             (slopes,) = torch.autograd.grad(parts, probs, above, create_graph=True)
             return slopes, None, None, None, None

@@ -124,7 +124,7 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
     if labels.dtype.kind == "b" and {"False", "True"} >= set(names):
         labels = labels.astype(str)
     if labels.dtype.kind == "U":
-        found = _look_up(labels, names)
+        found = _look_up_labels(labels, names)
         if found.min(initial=0) < 0:
             row = int(np.argmax(found < 0))
             word = str(labels[row])
@@ -187,7 +187,7 @@ def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     return np.asarray(labels.argmax(-1))
 
 
-def _look_up(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
+def _look_up_labels(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
     """The position of each label among the values; −1: it is none of them."""
     place = {value: i for i, value in enumerate(values)}
     known, inverse = np.unique(labels, return_inverse=True)
@@ -209,7 +209,7 @@ def positions(
         found = np.where((labels >= 0) & (labels < k), labels.astype(np.int64), -1)
     else:
         by_value = True
-        found = _look_up(labels, values.tolist())
+        found = _look_up_labels(labels, values.tolist())
     if found.min(initial=0) >= 0:
         return found
     first = int(np.argmax(found < 0))

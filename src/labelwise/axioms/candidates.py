@@ -29,8 +29,8 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
     atoms = np.where(few & ~in_play, 0.0, atoms)
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
-    atoms = simplex(atoms)
-    atoms = simplex(np.where(atoms < SMALLEST_PROBABILITY, 0.0, atoms))
+    atoms = scaled_to_simplex(atoms)
+    atoms = scaled_to_simplex(np.where(atoms < SMALLEST_PROBABILITY, 0.0, atoms))
     weights = np.where(equal[:, 0], 1.0, rng.standard_gamma(1.0, (m, b)) + 0.05)
     up, down = np.split(rng.standard_gamma(0.5, (m, b, 2 * k)) + 1e-12, 2, axis=-1)
     share, odds = np.moveaxis(np.exp(rng.standard_normal((m, b, 2))), -1, 0)
@@ -57,14 +57,14 @@ def round_candidate(c: Candidate, digits: int) -> Candidate | None:
     return replace(
         c,
         q=Ensemble(_round_on_simplex(atoms, digits), weights=weights, member_axis=0),
-        up=_round_on_simplex(simplex(c.up), digits),
-        down=_round_on_simplex(simplex(c.down), digits),
+        up=_round_on_simplex(scaled_to_simplex(c.up), digits),
+        down=_round_on_simplex(scaled_to_simplex(c.down), digits),
         share=np.maximum(np.round(c.share, digits), 0.1),
         p=np.clip(np.round(c.p, 1), 0.1, 0.9),
     )
 
 
-def simplex(x: np.ndarray) -> np.ndarray:
+def scaled_to_simplex(x: np.ndarray) -> np.ndarray:
     """``x`` divided by its sum over the last axis, unless that is already 1."""
     total = x.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(np.abs(total - 1) < 1e-12, x, x / total))

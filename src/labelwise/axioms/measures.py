@@ -44,10 +44,10 @@ class Measure:
         both: Any = (self.costs.false_positive, self.costs.false_negative)
         for cost in both:
             costs.append(np.append(cost[list(part)], cost[rest].max()) if np.ndim(cost) else cost)
-        return _of_loss(CostLoss(*costs), len(part) + 1)
+        return _measure_of_loss(CostLoss(*costs), len(part) + 1)
 
 
-def _of_loss(loss: Loss, n_classes: int | None = None) -> Measure:
+def _measure_of_loss(loss: Loss, n_classes: int | None = None) -> Measure:
     """The sum over the labels under one loss, Eqs. (12)–(14)."""
 
     def contributions(q: Q) -> np.ndarray:
@@ -58,7 +58,7 @@ def _of_loss(loss: Loss, n_classes: int | None = None) -> Measure:
     return Measure(f"{loss.name} loss", contributions, costs, n_classes)
 
 
-def _of_function(function: Callable[[Q], Any], name: str) -> Measure:
+def _measure_of_function(function: Callable[[Q], Any], name: str) -> Measure:
     """A measure of the whole distribution, such as the joint entropy."""
 
     def contributions(q: Q) -> np.ndarray:
@@ -76,12 +76,12 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
     if isinstance(loss, str) and loss == "joint":
         from .. import joint
 
-        return _of_function(joint.decompose, "joint entropy")
+        return _measure_of_function(joint.decompose, "joint entropy")
     if callable(loss) and not isinstance(loss, Loss):
-        return _checked_function(loss)
+        return _checked_measure_function(loss)
     loss = as_loss(loss)
     if not isinstance(loss, CostLoss):
-        return _of_loss(loss)
+        return _measure_of_loss(loss)
     for side in (loss.false_positive, loss.false_negative):
         if isinstance(side, Mapping):
             loss = loss.bind(tuple(side))
@@ -89,19 +89,19 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
     both: Any = (loss.false_positive, loss.false_negative)  # without names by now
     costs = np.broadcast(*both)
     if not costs.ndim:
-        return _of_loss(loss)
+        return _measure_of_loss(loss)
     if costs.size < 2:
         raise ValueError(f"costs by class need at least 2 classes; got {costs.size}")
-    return _of_loss(loss, costs.size)
+    return _measure_of_loss(loss, costs.size)
 
 
-def _checked_function(function: Callable[[Q], Any]) -> Measure:
+def _checked_measure_function(function: Callable[[Q], Any]) -> Measure:
     rule = (
         "`loss` as a function must take a distribution and return its total, aleatoric and "
         "epistemic uncertainty as lw.typing.Components"
     )
     name = getattr(function, "__name__", type(function).__name__)
-    measure = _of_function(function, "measure" if name == "<lambda>" else name)
+    measure = _measure_of_function(function, "measure" if name == "<lambda>" else name)
     try:
         values = measure.contributions(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
     except (TypeError, AttributeError) as error:

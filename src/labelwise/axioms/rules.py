@@ -31,7 +31,7 @@ PLAIN = 0.03
 
 
 @dataclass(frozen=True)
-class Setting:
+class AxiomSetting:
     """What all candidates of one search share."""
 
     measure: Measure
@@ -77,7 +77,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Rule:
+class AxiomRule:
     """One axiom, or one half of it."""
 
     axiom: str
@@ -89,7 +89,7 @@ class Rule:
     """Template for a counterexample: {m} is the measure, {value} its value at Q, {sign} and {bound}
     the comparison.
     """
-    compare: Callable[[Setting, Candidate, np.ndarray], Comparison]
+    compare: Callable[[AxiomSetting, Candidate, np.ndarray], Comparison]
     domain: Callable[[Candidate], Candidate] = lambda c: c
     two_versions: bool = False
     """Whether the axiom has a strict and a weak version."""
@@ -122,25 +122,25 @@ def corners(c: Candidate) -> Candidate:
     return replace(c, q=Ensemble(certain, weights=weights, member_axis=0))
 
 
-def zero(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def zero(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """0."""
     return Comparison(np.zeros((3, 1)))
 
 
-def zero_unless_dirac(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def zero_unless_dirac(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """0, for those Q that are clearly not Dirac measures."""
     atoms, weights = atoms_and_weights(c.q)
     size = np.sqrt(np.sum(weights * np.sum((atoms - c.q.mean()) ** 2, axis=-1), axis=0))
     return Comparison(np.where(size < PLAIN, np.nan, np.zeros((3, 1))), size=size)
 
 
-def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def uniform(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """The uniform distribution on the simplex."""
     other = Dirichlet(np.ones(setting.n_classes))
     return Comparison(setting.total(other)[:, None], (other,))
 
 
-def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def spread(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """A mean-preserving spread."""
     atoms, weights = atoms_and_weights(c.q)
     # along the face of the simplex that contains the member
@@ -158,7 +158,7 @@ def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     )
 
 
-def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def shift(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """A location shift."""
     # a class with probability 0 for some member cannot become less probable
     free = np.all(atoms_and_weights(c.q)[0] > 0, axis=0)
@@ -170,7 +170,7 @@ def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     )
 
 
-def center(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def center(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """A center shift."""
     z = to_center(c.q)
     step = c.share[0] * np.minimum(largest_step(c.q, z), 0.9)
@@ -183,7 +183,7 @@ def center(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     )
 
 
-def restricted(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def restricted(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """The sum over two sets of labels: an identity for label-wise measures."""
     if value.shape[-1] != setting.n_classes:
         return Comparison(np.full((3, 1), np.nan))
@@ -191,7 +191,7 @@ def restricted(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     return Comparison(bound, (c.q, c.q))
 
 
-def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+def coarsened(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """The sum over two sets of classes, the classes outside each set merged into one."""
     atoms, weights = atoms_and_weights(c.q)
     part, rest = setting.part, setting.rest
@@ -206,7 +206,7 @@ def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 
 
 def _compare_with_moved(
-    setting: Setting,
+    setting: AxiomSetting,
     c: Candidate,
     value: np.ndarray,
     size: np.ndarray,
@@ -242,8 +242,8 @@ _AGAINST_PARTS = "{m}(Q) = {value:.6g} {sign} {m}(Q1) + {m}(Q2) = {bound:.6g}"
 
 # A6 is more tolerant, because a custom loss is evaluated near 1, not at 1: √(1 − f) leaves 1e-8.
 RULES = (
-    Rule("A0", "nonnegative", ("TU", "AU", "EU"), ">=", _AGAINST_0, zero),
-    Rule(
+    AxiomRule("A0", "nonnegative", ("TU", "AU", "EU"), ">=", _AGAINST_0, zero),
+    AxiomRule(
         "A1",
         _A1,
         ("EU",),
@@ -252,7 +252,7 @@ RULES = (
         zero,
         dirac,
     ),
-    Rule(
+    AxiomRule(
         "A1",
         _A1,
         ("EU",),
@@ -260,7 +260,7 @@ RULES = (
         "EU(Q) = {value:.6g}, though Q is not a Dirac measure",
         zero_unless_dirac,
     ),
-    Rule(
+    AxiomRule(
         "A2",
         "largest for the uniform distribution on the simplex",
         ("TU", "EU"),
@@ -268,7 +268,7 @@ RULES = (
         _AGAINST_OTHER,
         uniform,
     ),
-    Rule(
+    AxiomRule(
         "A3",
         "not lower after a mean-preserving spread",
         ("TU", "EU"),
@@ -277,7 +277,7 @@ RULES = (
         spread,
         two_versions=True,
     ),
-    Rule(
+    AxiomRule(
         "A4",
         "not lower after a shift toward the center",
         ("TU", "AU"),
@@ -286,8 +286,8 @@ RULES = (
         center,
         two_versions=True,
     ),
-    Rule("A5", "the same after a location shift", ("EU",), "==", _AGAINST_OTHER, shift),
-    Rule(
+    AxiomRule("A5", "the same after a location shift", ("EU",), "==", _AGAINST_OTHER, shift),
+    AxiomRule(
         "A6",
         "0 where each member is certain of a class",
         ("AU",),
@@ -297,6 +297,6 @@ RULES = (
         corners,
         tolerance=1e-7,
     ),
-    Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted),
-    Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, coarsened),
+    AxiomRule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted),
+    AxiomRule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, coarsened),
 )

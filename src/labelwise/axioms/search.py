@@ -11,7 +11,7 @@ import numpy as np
 from ..distributions import Ensemble
 from .candidates import draw_candidates, one_candidate, round_candidate
 from .measures import Measure
-from .rules import PLAIN, RULES, Candidate, Comparison, Rule, Setting
+from .rules import PLAIN, RULES, AxiomRule, AxiomSetting, Candidate, Comparison
 from .table import MEASURES, AxiomResult, Counterexample
 
 # Values that differ by no more than this share of the largest value encountered are equal.
@@ -49,18 +49,18 @@ class CandidateGroup:
     ) -> None:
         rng = np.random.default_rng(seed)
         part = sorted(rng.permutation(n_classes)[: n_classes // 2].tolist())
-        self.setting = Setting(measure, n_classes, tuple(part))
+        self.setting = AxiomSetting(measure, n_classes, tuple(part))
         batch = np.clip(PROBABILITIES_PER_BATCH // (n_classes * n_members), MIN_BATCH, MAX_BATCH)
         self.candidates = draw_candidates(rng, n_members, int(batch), n_classes)
         self.scale = float(np.abs(self.setting.total(self.candidates.q)).max())
 
-    def compare(self, rule: Rule, c: Candidate) -> tuple[Ensemble, np.ndarray, Comparison]:
+    def compare(self, rule: AxiomRule, c: Candidate) -> tuple[Ensemble, np.ndarray, Comparison]:
         """Q, the measure at Q, and what the rule compares it with."""
         c = rule.domain(c)
         value = self.setting.measure.contributions(c.q)
         return c.q, value.sum(axis=-1), rule.compare(self.setting, c, value)
 
-    def judge(self, rule: Rule, results: dict[tuple[str, str], AxiomResult]) -> None:
+    def judge(self, rule: AxiomRule, results: dict[tuple[str, str], AxiomResult]) -> None:
         """Record the clearest violation, or else a tie, of each measure that has none yet."""
         unbroken = [m for m in rule.measures if results[rule.axiom, m].holds]
         if not unbroken:
@@ -80,7 +80,7 @@ class CandidateGroup:
                     found["tie"] = self.show(rule, m, best)
             results[rule.axiom, m] = replace(result, **found)
 
-    def breaks(self, rule: Rule, gap: float) -> bool:
+    def breaks(self, rule: AxiomRule, gap: float) -> bool:
         if rule.relation == ">":
             return self.ties(gap)
         return bool(gap > rule.tolerance * self.scale)
@@ -88,7 +88,7 @@ class CandidateGroup:
     def ties(self, gap: float) -> bool:
         return bool(gap >= -TIE_TOLERANCE * self.scale)
 
-    def show(self, rule: Rule, measure: str, place: int) -> Counterexample:
+    def show(self, rule: AxiomRule, measure: str, place: int) -> Counterexample:
         """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the
         rule.
         """

@@ -52,7 +52,7 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
         )
     split = np.concatenate([atoms + (1 - p)[..., None] * z, atoms - p[..., None] * z])
     return Ensemble(
-        _on_simplex(split),
+        _checked_on_simplex(split),
         weights=np.concatenate([weights * p, weights * (1 - p)]),
         member_axis=0,
         class_names=q.class_names,
@@ -80,7 +80,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
     return Ensemble(
-        _on_simplex(atoms + z), weights=weights, member_axis=0, class_names=q.class_names
+        _checked_on_simplex(atoms + z), weights=weights, member_axis=0, class_names=q.class_names
     )
 
 
@@ -177,7 +177,7 @@ def _shift_share(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
     return share
 
 
-def _on_simplex(atoms: np.ndarray) -> np.ndarray:
+def _checked_on_simplex(atoms: np.ndarray) -> np.ndarray:
     """``atoms`` with rounding errors on the boundary removed; an error if they lie outside."""
     lowest = float(atoms.min(initial=0))
     if lowest < -1e-12:

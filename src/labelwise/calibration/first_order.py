@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from .._arrays import Array, like, to_numpy
-from .._engine.blocks import mean_in_blocks, row_blocks, with_values
+from .._engine.blocks import mean_in_blocks, row_blocks
 from .._errors import InputError
 from .._frames import same_rows
 from .._tables import Tabular, counted, first_names
 from .._validation.arguments import check_choice
 from .._validation.labels import as_labels, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
-from ..distributions.ensemble import softmax_of
+from ..distributions.ensemble import softmax_of_members
 from ._maps import IsotonicMap, fit_isotonic
 from ._temperature import fit_temperature, logits_of_classes, logits_of_labels, logits_of_two
 
@@ -138,7 +138,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
 def _in_double(q: Members) -> Members:
     """The same ensemble in NumPy's float64."""
     weights = None if q.weights is None else to_numpy(q.weights).astype(float)
-    return with_values(q, stored=to_numpy(q.probs).astype(float), weights=weights)
+    return q.with_values(stored=to_numpy(q.probs).astype(float), weights=weights)
 
 
 def _in_member_blocks(f: Callable[[Array], Array], probs: Array) -> Array:
@@ -168,7 +168,7 @@ def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature:
 
     def mapped(probs: Array) -> Array:
         if maps is None and q.exclusive:
-            return softmax_of(logits_of_classes(probs) / temperature)
+            return softmax_of_members(logits_of_classes(probs) / temperature)
         p = to_numpy(probs).astype(float)
         if maps is None:
             p = expit(logits_of_labels(p) / temperature)
@@ -181,7 +181,7 @@ def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature:
     new = _in_member_blocks(mapped, q.probs)
     kind: Any = type(q)
     result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
-    return with_values(result, ids=q.ids)
+    return result.with_values(ids=q.ids)
 
 
 def _check_has_members(q: Any) -> None:

@@ -14,7 +14,7 @@ import click
 
 from .. import __version__
 from .._errors import suggest
-from .._interrupts import INTERRUPTED, raised_as_usual
+from .._interrupts import INTERRUPTED, interrupts_raised_as_usual
 from .._tables import counted
 from ._errors import in_options
 from ._output import (
@@ -125,7 +125,7 @@ class Commands(click.Group):
         if debug:
             sys.excepthook = _traceback
         try:
-            with raised_as_usual():
+            with interrupts_raised_as_usual():
                 code = run()
         except click.ClickException as error:
             usage = io.StringIO()

@@ -157,10 +157,10 @@ def acquire(
             )
         wanted = class_position(label, class_names, "label")
         weight = np.where(np.arange(len(weight)) == wanted, weight, 0.0)
-    need = _need_of_pool(pool, weight, loss)
+    need = _acquisition_need_of_pool(pool, weight, loss)
     score = need.sum(axis=1)
     if batch == "balanced":
-        indices, chosen_for = _let_classes_take_turns(need, budget)
+        indices, chosen_for = _acquire_in_turns(need, budget)
     else:
         indices = np.argsort(-score, kind="stable")[:budget]
         chosen_for = need[indices].argmax(axis=1)
@@ -170,7 +170,9 @@ def acquire(
     return Acquisition(indices, score, labels, need, class_names, q.ids)
 
 
-def _need_of_pool(pool: Predictions, weight: np.ndarray, loss: LossName | Loss) -> np.ndarray:
+def _acquisition_need_of_pool(
+    pool: Predictions, weight: np.ndarray, loss: LossName | Loss
+) -> np.ndarray:
     """EU_k / π_k · w_k of each case, (N, K), in one pass."""
     total = np.zeros(pool.n_classes)
 
@@ -194,12 +196,12 @@ def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> 
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 
-def _let_classes_take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+def _acquire_in_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """
     turns = np.argsort(-need.sum(axis=0), kind="stable").tolist()
-    wanted = {k: iter(_most_needed(need[:, k], budget)) for k in turns}
+    wanted = {k: iter(_cases_to_acquire(need[:, k], budget)) for k in turns}
     chosen: dict[int, int] = {}  # the class that each case is chosen for
     while wanted and len(chosen) < budget:
         for k in list(wanted):
@@ -215,7 +217,7 @@ def _let_classes_take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, 
     return np.append(indices, rest), np.append(chosen_for, need[rest].argmax(axis=1))
 
 
-def _most_needed(need: np.ndarray, budget: int) -> list[int]:
+def _cases_to_acquire(need: np.ndarray, budget: int) -> list[int]:
     """The cases that a class may choose, best first: other classes take fewer than ``budget``."""
     order = np.argsort(-need, kind="stable")[:budget]
     found: list[int] = order[need[order] > 0].tolist()

@@ -95,12 +95,12 @@ def costs_per_class(
     return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
 
 
-def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
+def check_cost_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
     """The cost matrix as an array in the order of the class names."""
     if matrix is None:
         return None
     if isinstance(matrix, Mapping):
-        matrix = _rows_by_name(matrix, known or ())
+        matrix = _cost_rows_by_name(matrix, known or ())
     try:
         table = np.asarray(matrix)
     except ValueError as error:
@@ -122,7 +122,7 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
     return table.astype(float)
 
 
-def _rows_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> list[list[float]]:
+def _cost_rows_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> list[list[float]]:
     """The rows of a matrix by name, in the order of the names; right predictions cost 0 unless it
     says otherwise.
     """

@@ -16,13 +16,13 @@ from ..io.files import read_toml
 from .cost_values import (
     CostValues,
     check_cost,
+    check_cost_matrix,
     check_costs,
-    check_matrix,
     costs_as_mapping,
     costs_per_class,
     names_of_costs,
 )
-from .problem import Problem
+from .problem import DecisionProblem
 
 Task: TypeAlias = Literal["multiclass", "per_label"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -127,7 +127,7 @@ class Costs:
             )
         set_fields(
             self,
-            matrix=check_matrix(matrix, names),
+            matrix=check_cost_matrix(matrix, names),
             default=default,
             missed=check_costs("missed", {} if missed is None else missed, names),
             false_alarm=check_costs(
@@ -171,7 +171,7 @@ class Costs:
 
     def problem(
         self, task: Task, n_classes: int, class_names: tuple[str, ...] | None
-    ) -> tuple[Problem, tuple[str, ...]]:
+    ) -> tuple[DecisionProblem, tuple[str, ...]]:
         """The decision problem for a prediction with these classes, and the class names to show."""
         if task not in TASKS:
             raise InputError(
@@ -181,7 +181,7 @@ class Costs:
         names = self._names_to_show(n_classes, class_names)
         prices = self.abstain, self.ask, self.expert_error
         if task == "multiclass":
-            return Problem(self._matrix_of(names), *prices), names
+            return DecisionProblem(self._matrix_of(names), *prices), names
         if self.matrix is not None:
             raise InputError(
                 "deciding on each label needs a `default`, `missed` or `false_alarm`; these costs "
@@ -191,7 +191,7 @@ class Costs:
         table = np.zeros((n_classes, 2, 2))
         table[:, 0, 1] = costs_per_class("false_alarm", self.false_alarm, names, self.default)
         table[:, 1, 0] = costs_per_class("missed", self.missed, names, self.default)
-        return Problem(table, *prices), names
+        return DecisionProblem(table, *prices), names
 
     def _matrix_of(self, names: tuple[str, ...]) -> np.ndarray:
         """Costs [true class, predicted class] in the order of these classes."""

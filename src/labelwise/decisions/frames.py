@@ -20,13 +20,13 @@ PART = 1 << 16  # probabilities of the cases that are summarized or written at o
 VALUES = ("expected_cost", "value_of_label", "value_of_knowledge")
 
 
-def blocks_of_cases(plan: Decisions) -> Iterator[slice]:
+def blocks_of_decisions(plan: Decisions) -> Iterator[slice]:
     """All cases in order, some at a time."""
     n, k = plan.mean.shape
     return row_blocks(n, k, PART)
 
 
-def true_outcomes(plan: Decisions, y_true: Any) -> np.ndarray:
+def outcomes_decided_about(plan: Decisions, y_true: Any) -> np.ndarray:
     """The true class of each case (N,), or per label whether each label is present (N, K)."""
     (y_true,) = same_rows(plan.distribution, y_true=y_true)
     shape = tuple(plan.mean.shape[:-1])
@@ -67,7 +67,7 @@ def decision_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
     known = plan.distribution.ids
     repeat = len(plan.class_names) if plan.task == "per_label" else 1
-    truth = None if y_true is None else true_outcomes(plan, y_true)
+    truth = None if y_true is None else outcomes_decided_about(plan, y_true)
     columns = decision_columns(plan, truth)
     shape = tuple(plan.mean.shape[:-1])
     return instance_frame(columns, shape, library, ids=ids, known=known, repeat=repeat)
@@ -79,8 +79,8 @@ def decision_csv_rows(plan: Decisions, ids: Any, y_true: Any) -> Iterator[Sequen
     """
     names, mean = plan.class_names, to_numpy(plan.mean)
     shape = tuple(mean.shape[:-1])
-    truth = None if y_true is None else true_outcomes(plan, y_true)
-    for rows in blocks_of_cases(plan):
+    truth = None if y_true is None else outcomes_decided_about(plan, y_true)
+    for rows in blocks_of_decisions(plan):
         cases = np.arange(rows.start, rows.stop)
         columns = decision_columns(plan, truth, rows)
         if plan.task == "per_label":

@@ -24,8 +24,13 @@ from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
 from .costs import Costs, Task, check_is_costs
-from .problem import ABSTAIN, ASK, Problem
-from .worst_case import ProbabilityBoxes, admissible_actions, largest_regret, least_worst
+from .problem import ABSTAIN, ASK, DecisionProblem
+from .worst_case import (
+    ProbabilityBoxes,
+    admissible_actions,
+    largest_regret_of_action,
+    least_worst_action,
+)
 
 if TYPE_CHECKING:
     from .summary import DecisionSummary
@@ -55,7 +60,7 @@ class Decisions(Shown):
     task: Task
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
-    problem: Problem = field(repr=False)
+    problem: DecisionProblem = field(repr=False)
     distribution: Distribution | Predictions = field(repr=False)
     """The prediction that was decided about."""
 
@@ -83,8 +88,8 @@ class Decisions(Shown):
     def _knowledge_of_block(self, block: Distribution) -> tuple[Array, ...]:
         if isinstance(block, Intervals):
             boxes = ProbabilityBoxes.of(block, self.task)
-            action = least_worst(boxes, self.problem)[0]
-            return (like(largest_regret(boxes, self.problem, action), block.mean()),)
+            action = least_worst_action(boxes, self.problem)[0]
+            return (like(largest_regret_of_action(boxes, self.problem, action), block.mean()),)
         value, error = _value_of_knowledge(block, self.problem)
         return (value,) if error is None else (value, error)
 
@@ -290,9 +295,9 @@ def decide(
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
 
     def of_block(block: Distribution) -> tuple[Array, ...]:
-        p, present = _beliefs(block, task)
+        p, present = _beliefs_to_decide_by(block, task)
         if isinstance(block, Intervals):
-            action, cost, after = least_worst(ProbabilityBoxes.of(block, task), problem)
+            action, cost, after = least_worst_action(ProbabilityBoxes.of(block, task), problem)
             action = np.where(action == problem.n_outcomes, ABSTAIN, action)
         else:
             action, cost = problem.now(p)
@@ -311,7 +316,7 @@ def decide(
     return plan
 
 
-def _beliefs(q: Distribution, task: Task) -> tuple[np.ndarray, Array]:
+def _beliefs_to_decide_by(q: Distribution, task: Task) -> tuple[np.ndarray, Array]:
     """The mean probabilities of the outcomes that are decided about (per label: of absent and
     present) in double precision, and those of the classes as they are.
     """
@@ -322,7 +327,7 @@ def _beliefs(q: Distribution, task: Task) -> tuple[np.ndarray, Array]:
     return p, present
 
 
-def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array | None]:
+def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Array, Array | None]:
     r"""EU of predicting or abstaining, and the bound on its numerical error.
 
     For one label, abstaining at a price c below ab/(a+b) caps the risk min(bt, a(1−t)) at c. The

@@ -20,7 +20,7 @@ ASK = -2
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class DecisionProblem:
     """Costs C[..., truth, action] (K × K, or labels × 2 × 2) and the prices of abstaining and
     asking.
     """

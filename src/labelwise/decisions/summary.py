@@ -16,9 +16,9 @@ from .._resampling import Estimate, check_confidence, t_interval_with_extremes
 from .._tables import Summary, Tabular, counted
 from ..evaluation._excess import mean_excess
 from .costs import Task
-from .frames import blocks_of_cases, true_outcomes
+from .frames import blocks_of_decisions, outcomes_decided_about
 from .policy import Decisions
-from .problem import ABSTAIN, ASK, Problem
+from .problem import ABSTAIN, ASK, DecisionProblem
 
 MAX_CLASSES = 20  # of a printed table; of more, those with the largest change of cost
 
@@ -120,15 +120,15 @@ def summarize_decisions(
         raise ValueError(
             f"`decisions` must be about one or more cases on one axis; got shape {shape[:-1]}"
         )
-    truth = true_outcomes(plan, y_true)
+    truth = outcomes_decided_about(plan, y_true)
     (groups,) = same_rows(plan.distribution, groups=groups)
     n, k = shape
-    counts = {"before": _no_counts(k), "after": _no_counts(k)}
+    counts = {"before": _no_decisions_counted(k), "after": _no_decisions_counted(k)}
     paid_before, paid, expected = np.empty(n), np.empty(n), np.empty(n)
     low, high = np.inf, -np.inf
     means, actions = to_numpy(plan.mean), to_numpy(plan.action)
     promised = to_numpy(plan.expected_cost)
-    for rows in blocks_of_cases(plan):
+    for rows in blocks_of_decisions(plan):
         mean, action, y = means[rows], actions[rows], truth[rows].astype(np.int64)
         likely = mean.argmax(axis=-1)
         if plan.task == "per_label":
@@ -166,7 +166,7 @@ def summarize_decisions(
     )
 
 
-def paired_saving(saved: np.ndarray, problem: Problem, confidence: float) -> Estimate:
+def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float) -> Estimate:
     """Mean saving of single cases with its interval."""
     n = len(saved)
     largest = problem.largest_difference
@@ -185,7 +185,7 @@ def _cost_per_case(costs: np.ndarray) -> np.ndarray:
     return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
 
 
-def _no_counts(k: int) -> dict[str, np.ndarray]:
+def _no_decisions_counted(k: int) -> dict[str, np.ndarray]:
     """What was done about each class before the first case is counted."""
     names = ("cases", "called", "missed", "false_alarms", "abstained", "asked")
     return {name: np.zeros(k, np.int64) for name in names} | {"cost": np.zeros(k)}

@@ -16,7 +16,7 @@ from .._frames import same_rows
 from .._resampling import group_codes
 from .._tables import Sentences
 from .._validation.labels import as_correct, as_scores
-from ..sets._quantiles import as_level, fewest_with_confidence, proves_error_rate
+from ..sets._quantiles import as_guarantee_level, fewest_with_confidence, proves_error_rate
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,8 +130,8 @@ def choose_threshold(
     score, correct, groups = same_rows(score=score, correct=correct, groups=groups)
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))
-    as_level(target, "target")
-    as_level(confidence, "confidence")
+    as_guarantee_level(target, "target")
+    as_guarantee_level(confidence, "confidence")
     code, n_groups = group_codes(groups, len(score))
 
     tested, unit = np.arange(len(score)), "cases"

@@ -12,7 +12,7 @@ from .._arrays import to_numpy
 from .._errors import InputError
 from ..distributions import Intervals
 from .costs import Task
-from .problem import Problem
+from .problem import DecisionProblem
 
 ROUNDING = 1e-12  # relative to the costs: what is equally good up to rounding is admissible, too
 
@@ -52,11 +52,12 @@ class ProbabilityBoxes:
         return np.asarray(np.sum(self.extreme(costs) * costs, axis=-1))
 
 
-def least_worst(
-    boxes: ProbabilityBoxes, problem: Problem
+def least_worst_action(
+    boxes: ProbabilityBoxes, problem: DecisionProblem
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""The Γ-minimax position in `Problem.action_costs`, :math:`\min_a \max_\theta R_a(\theta)`,
-    its largest expected cost, and that of deciding with a perfect answer.
+    r"""The Γ-minimax position in `DecisionProblem.action_costs`,
+    :math:`\min_a \max_\theta R_a(\theta)`, its largest expected cost, and that of deciding with a
+    perfect answer.
     """
     if problem.error > 0:
         raise InputError(
@@ -69,7 +70,9 @@ def least_worst(
     return np.argmin(worst, axis=0), np.min(worst, axis=0), answered
 
 
-def largest_regret(boxes: ProbabilityBoxes, problem: Problem, action: np.ndarray) -> np.ndarray:
+def largest_regret_of_action(
+    boxes: ProbabilityBoxes, problem: DecisionProblem, action: np.ndarray
+) -> np.ndarray:
     """What another action could save at most: max over θ and b of R_a(θ) − R_b(θ)."""
     costs = problem.action_costs
     regret = np.zeros(action.shape)
@@ -79,9 +82,9 @@ def largest_regret(boxes: ProbabilityBoxes, problem: Problem, action: np.ndarray
     return regret
 
 
-def admissible_actions(boxes: ProbabilityBoxes, problem: Problem) -> np.ndarray:
-    """Whether some beliefs make each action of `Problem.action_costs` best (E-admissible), shape
-    (..., A).
+def admissible_actions(boxes: ProbabilityBoxes, problem: DecisionProblem) -> np.ndarray:
+    """Whether some beliefs make each action of `DecisionProblem.action_costs` best (E-admissible),
+    shape (..., A).
 
     An action that is best at an extreme point is; one to which another is always preferable is
     not. Only what is left needs a linear program.
@@ -99,11 +102,11 @@ def admissible_actions(boxes: ProbabilityBoxes, problem: Problem) -> np.ndarray:
     tables = np.broadcast_to(costs, (*found.shape[:-1], *costs.shape[-2:]))
     for *i, a in np.argwhere(possible & ~found):
         at = tuple(i)
-        found[(*at, a)] = _is_best_somewhere(boxes.low[at], boxes.high[at], tables[at], a, slack)
+        found[(*at, a)] = _is_admissible_action(boxes.low[at], boxes.high[at], tables[at], a, slack)
     return found
 
 
-def _is_best_somewhere(
+def _is_admissible_action(
     low: np.ndarray, high: np.ndarray, costs: np.ndarray, a: int, slack: float
 ) -> bool:
     from scipy.optimize import linprog

@@ -93,7 +93,7 @@ def decompose(
         q = as_distribution(q)
     loss = as_loss(loss)
     if correction is not None:
-        _check_correction(q, loss, correction)
+        _check_jackknife(q, loss, correction)
         if forecast is not None:
             raise InputError(
                 "`correction` is for the mean as the forecast. The risk of another `forecast` has "
@@ -164,7 +164,7 @@ def _numbered_class_names(k: int) -> tuple[str, ...]:
     return tuple(map(str, range(k)))
 
 
-def _check_correction(q: Distribution, loss: Loss, correction: str) -> None:
+def _check_jackknife(q: Distribution, loss: Loss, correction: str) -> None:
     if correction != "jackknife":
         raise InputError(f"`correction` must be 'jackknife' or None; got {correction!r}")
     if not q.finite:

@@ -34,16 +34,16 @@ def regret_of_forecast(
 ) -> tuple[Array, Array | None]:
     """D(θ̄‖f) of each event, (..., E), and a bound on its numerical error where the mean has one."""
     if isinstance(forecast, str | int | np.integer):
-        _check_member(q, forecast)
+        _check_forecast_member(q, forecast)
         return evaluate_law(lambda law: _regret_of_member(law, loss, forecast), q, events), None
 
     def mean(q: Distribution) -> Computed:
         law = q.marginal(events)
         if q.exact_mean:
             return Computed(law.mean)
-        return Computed(law.mean, law.split(_Probability()).error)
+        return Computed(law.mean, law.split(_ProbabilityAsLoss()).error)
 
-    point: Any = _as_point(q, forecast).marginal(events)
+    point: Any = _forecast_as_distribution(q, forecast).marginal(events)
     computed = compute(mean, q)
     t, c = computed.parts
     f = [into(x[0, ...], t, "forecast", "probs") for x in (point.t, point.c)]
@@ -58,7 +58,7 @@ def regret_of_forecast(
     return regret, xp.maximum(*ends) - _excess(loss.divergence, t, c, *f)
 
 
-class _Probability(Loss):
+class _ProbabilityAsLoss(Loss):
     """Not a loss: its entropy is the probability itself, so that its aleatoric part is the mean,
     with a bound on its error.
     """
@@ -92,7 +92,7 @@ def _regret_of_member(law: Atoms, loss: Loss, forecast: Any) -> Array:
     return law.average(each)
 
 
-def _check_member(q: Distribution, forecast: Any) -> None:
+def _check_forecast_member(q: Distribution, forecast: Any) -> None:
     """A member by position, or ``"member"``, of a distribution that has members."""
     if not q.finite:
         raise InputError(
@@ -107,7 +107,7 @@ def _check_member(q: Distribution, forecast: Any) -> None:
         )
 
 
-def _as_point(q: Distribution, forecast: Any) -> Distribution:
+def _forecast_as_distribution(q: Distribution, forecast: Any) -> Distribution:
     """Probabilities (..., K) as an ensemble of one, matched by name where both have names."""
     (forecast,) = same_rows(q, forecast=forecast)
     given = read_names(forecast, "forecast", q.class_names, members=False)

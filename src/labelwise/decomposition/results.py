@@ -18,7 +18,7 @@ from .._format import MISSING
 from .._frames import ids_at
 from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, instance_frame, xarray
 from .._validation.arguments import check_choice
-from ..distributions.base import ArrayT, batch_index
+from ..distributions.base import ArrayT, instance_index
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
@@ -258,7 +258,7 @@ class Components(Result, Generic[ArrayT]):
 
     def __getitem__(self, index: Any) -> Self:
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
-        i = batch_index(index, len(self.batch_shape))
+        i = instance_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
     @property

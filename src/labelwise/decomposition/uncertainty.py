@@ -16,7 +16,7 @@ from .._tables import SHOWN, Library, Summary, counted, first_names, instance_fr
 from .._validation.arguments import check_choice
 from .._validation.arrays import as_real
 from .._validation.labels import as_labels, class_position
-from ..distributions.base import ArrayT, batch_index
+from ..distributions.base import ArrayT, instance_index
 from ..distributions.marginals import Atoms
 from ..events import Events, Structure
 from ..losses import Loss
@@ -111,7 +111,7 @@ class Uncertainty(Result, Generic[ArrayT]):
                 f"labels are picked one by one, such as u[{key[0]!r}]; all are columns of "
                 "u.to_frame()"
             )
-        i = batch_index(key, len(self.batch_shape))
+        i = instance_index(key, len(self.batch_shape))
         new = self._parts_mapped(lambda x: x[(*i, slice(None))])
         for name in ("sums", "ensemble"):
             if getattr(self, name) is not None:
@@ -140,7 +140,7 @@ class Uncertainty(Result, Generic[ArrayT]):
             w = self._label_weights(weights)
         largest: Any = np.inf
         if self.basis != "forecast":
-            largest = partial(maximum_of_sum, self.loss, self.structure, w / self.unit)
+            largest = partial(largest_sum_over_labels, self.loss, self.structure, w / self.unit)
         if weights is None and self.sums is not None:
             return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
 
@@ -419,7 +419,7 @@ def numpy_law(q: Any, events: Events | None) -> Atoms:
     return Atoms(**arrays)
 
 
-def maximum_of_sum(loss: Loss, structure: Structure, weights: np.ndarray) -> float | None:
+def largest_sum_over_labels(loss: Loss, structure: Structure, weights: np.ndarray) -> float | None:
     """The largest possible weighted sum over labels or events, where it has a closed form."""
     largest, n = np.asarray(loss.maximum), len(weights)
     differ = largest.ndim > 0

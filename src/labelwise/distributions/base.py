@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
 
 import numpy as np
 
@@ -119,6 +120,16 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """
         return None
 
+    def with_values(self, **values: Any) -> Self:
+        """The same distribution with some of its fields replaced by values that are known to be
+        valid.
+        """
+        new = object.__new__(type(self))
+        for field in fields(cast(Any, self)):
+            vars(new)[field.name] = getattr(self, field.name)
+        vars(new).update(values)
+        return new
+
     # For the engine: a faster way, and how the work is cut into blocks.
 
     def fast(
@@ -141,7 +152,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         return self
 
 
-def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
+def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     """An index of the instances with one entry for each of their axes, so that it can be put
     between those of members and classes.
     """
@@ -160,8 +171,8 @@ def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     return (*given, *(slice(None),) * (n_axes - used))
 
 
-def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
-    """Of member weights (M,) or (M, ...), those of the instances at a `batch_index`."""
+def member_weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
+    """Of member weights (M,) or (M, ...), those of the instances at a `instance_index`."""
     if weights is None or weights.ndim == 1:
         return weights
     return weights[(slice(None), *index)]

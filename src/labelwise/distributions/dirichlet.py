@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from .._arrays import Array, ClassNames, like, namespace, to_numpy, values_known, without_gradient
-from .._engine.blocks import with_values
 from .._engine.compute import Computed
-from .._engine.dirichlet import split_dirichlet
+from .._engine.dirichlet import split_dirichlet_in_kernel
 from .._errors import InputError
 from .._frames import ids_at
 from .._validation.arguments import as_rng, check_count, set_fields
@@ -21,7 +20,7 @@ from .._validation.labels import check_names
 from .._validation.probabilities import sum_to_one_everywhere
 from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
-from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at
+from .base import ArrayOf, ArrayT, Distribution, instance_index, member_weights_at
 from .marginals import Beta, BetaMixture
 from .named_predictions import moved_last, read_names
 
@@ -44,17 +43,16 @@ class _OfDirichlets(Distribution[ArrayT]):
         return tuple(self.alpha.shape[self._first_axis : -1])
 
     def __getitem__(self, index: Any) -> Self:
-        i = batch_index(index, len(self.batch_shape))
+        i = instance_index(index, len(self.batch_shape))
         members = (slice(None),) * self._first_axis
-        return with_values(
-            self,
+        return self.with_values(
             alpha=self.alpha[(*members, *i, slice(None))],
-            weights=weights_at(self.weights, i),
+            weights=member_weights_at(self.weights, i),
             ids=ids_at(self.ids, i),
         )
 
     def with_valid_values(self) -> Self:
-        check_alpha(self.alpha)
+        check_dirichlet_alpha(self.alpha)
         return self
 
     def fast(
@@ -62,7 +60,7 @@ class _OfDirichlets(Distribution[ArrayT]):
     ) -> Computed | None:
         if not labelwise:
             return None
-        return split_dirichlet(self, loss, events, n_jobs)
+        return split_dirichlet_in_kernel(self, loss, events, n_jobs)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -99,8 +97,8 @@ class Dirichlet(_OfDirichlets[ArrayT]):
         self, alpha: ArrayOf[ArrayT] | Sequence[Any], *, class_names: ClassNames | None = None
     ) -> None:
         given = read_names(alpha, "alpha", class_names, members=False)
-        values = check_alpha(moved_last(given))
-        _refuse_probabilities(values)
+        values = check_dirichlet_alpha(moved_last(given))
+        _refuse_probabilities_as_alpha(values)
         if (
             values.ndim == 3
             and values.shape[0] <= MOST_MEMBERS
@@ -162,9 +160,9 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
         class_names: ClassNames | None = None,
     ) -> None:
         given = read_names(alpha, "alpha", class_names)
-        values = check_alpha(moved_last(given))
+        values = check_dirichlet_alpha(moved_last(given))
         if values.ndim > 1 and values.shape[0] > 1:
-            _refuse_probabilities(values)
+            _refuse_probabilities_as_alpha(values)
         if values.ndim < 2:
             raise InputError(
                 "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got "
@@ -210,7 +208,7 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
         )
 
 
-def check_alpha(alpha: Any) -> Array:
+def check_dirichlet_alpha(alpha: Any) -> Array:
     """``alpha`` as a floating array of positive, finite concentrations."""
     alpha = as_floating(alpha, "alpha")
     if alpha.ndim < 1:
@@ -233,7 +231,7 @@ def check_alpha(alpha: Any) -> Array:
     return alpha
 
 
-def _refuse_probabilities(alpha: Array) -> None:
+def _refuse_probabilities_as_alpha(alpha: Array) -> None:
     """Concentrations of several instances that all sum to 1, each in its own way, are
     probabilities.
     """

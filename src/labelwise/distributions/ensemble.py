@@ -20,9 +20,9 @@ from .._arrays import (
     values_known,
     widen,
 )
-from .._engine.blocks import in_one_chunk, with_values
+from .._engine.blocks import in_one_chunk
 from .._engine.compute import Computed
-from .._engine.ensembles import split_ensemble
+from .._engine.ensembles import split_ensemble_in_kernel
 from .._errors import InputError
 from .._frames import ids_at
 from .._validation.arguments import as_rng, check_count
@@ -36,9 +36,9 @@ from .base import (
     ArrayOf,
     ArrayT,
     Distribution,
-    batch_index,
+    instance_index,
+    member_weights_at,
     not_a_distribution,
-    weights_at,
 )
 from .marginals import Atoms
 from .marginals.atoms import atoms_of_events
@@ -136,7 +136,7 @@ class Members(Distribution[ArrayT]):
             factors=factors,
             member_names=given.names_of_members(member_names),
         )
-        return with_values(q, ids=given.ids)
+        return q.with_values(ids=given.ids)
 
     @staticmethod
     def probabilities_of(logits: Array) -> Array:
@@ -171,11 +171,10 @@ class Members(Distribution[ArrayT]):
         return self.probs, self.weights
 
     def __getitem__(self, index: Any) -> Self:
-        i = batch_index(index, len(self.batch_shape))
-        return with_values(
-            self,
+        i = instance_index(index, len(self.batch_shape))
+        return self.with_values(
             stored=self.stored[(slice(None), *i, slice(None))],
-            weights=weights_at(self.weights, i),
+            weights=member_weights_at(self.weights, i),
             ids=ids_at(self.ids, i),
         )
 
@@ -186,7 +185,7 @@ class Members(Distribution[ArrayT]):
     def fast(
         self, loss: Loss, events: Events | None, n_jobs: int | None, *, labelwise: bool = True
     ) -> Computed | None:
-        return split_ensemble(self, loss, events, n_jobs, labelwise=labelwise)
+        return split_ensemble_in_kernel(self, loss, events, n_jobs, labelwise=labelwise)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         """The law of each event's probability for predictions ``probs`` of the same classes."""
@@ -257,7 +256,7 @@ class Ensemble(Members[ArrayT]):
 
     @staticmethod
     def probabilities_of(logits: Array) -> Array:
-        return softmax_of(logits)
+        return softmax_of_members(logits)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         return atoms_of_events(probs, weights, events, self.class_names)
@@ -272,17 +271,17 @@ def as_distribution(q: Any) -> Distribution:
     raise not_a_distribution(q)
 
 
-def softmax_of(logits: Array) -> Array:
+def softmax_of_members(logits: Array) -> Array:
     """The probabilities that ``logits`` (M, ..., K) stand for; of a Dask array in tasks."""
     if not is_dask_array(logits):
-        return _checked_softmax(logits)
+        return _checked_softmax_of_members(logits)
     kind = widen(logits[:0, ...]).dtype
     return in_one_chunk(logits, [-1], "logits", stacklevel=5).map_blocks(
-        _checked_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
+        _checked_softmax_of_members, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
     )
 
 
-def _checked_softmax(logits: Array) -> Array:
+def _checked_softmax_of_members(logits: Array) -> Array:
     """The probabilities that ``logits`` (M, ..., K) stand for, after these have been checked."""
     if 0 in logits.shape:
         return widen(logits)

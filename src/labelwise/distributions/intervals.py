@@ -17,15 +17,14 @@ from .._arrays import (
     values_known,
     without_gradient,
 )
-from .._engine.blocks import with_values
 from .._engine.compute import Computed, compute
 from .._errors import InputError
 from .._frames import ids_at, same_rows
 from .._validation.arguments import set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
-from ..events import Family, as_events, event_sums, share_of_whole
-from .base import ArrayOf, ArrayT, Distribution, batch_index
+from ..events import Family, as_events, conditional_event_shares, event_sums
+from .base import ArrayOf, ArrayT, Distribution, instance_index
 from .ensemble import as_distribution
 from .marginals import Atoms, Interval
 from .multilabel import no_events
@@ -140,7 +139,7 @@ class Intervals(Distribution[ArrayT]):
             exclusive = family.structure(q.n_classes, q.class_names) == "partition"
         lower, upper = compute(bounds, q).parts
         made = Intervals(lower, upper, exclusive=exclusive, class_names=names)
-        return with_values(made, ids=q.ids)
+        return made.with_values(ids=q.ids)
 
     @property
     def n_classes(self) -> int:
@@ -151,11 +150,9 @@ class Intervals(Distribution[ArrayT]):
         return tuple(self.lower.shape[:-1])
 
     def __getitem__(self, index: Any) -> Self:
-        i = batch_index(index, len(self.batch_shape))
+        i = instance_index(index, len(self.batch_shape))
         at = (*i, slice(None))
-        return with_values(
-            self, lower=self.lower[at], upper=self.upper[at], ids=ids_at(self.ids, i)
-        )
+        return self.with_values(lower=self.lower[at], upper=self.upper[at], ids=ids_at(self.ids, i))
 
     def with_valid_values(self) -> Self:
         low, high = without_gradient(self.lower), without_gradient(self.upper)
@@ -196,7 +193,7 @@ class Intervals(Distribution[ArrayT]):
 
         def sums(x: Array) -> tuple[Array, Array]:
             if family is None:
-                return x, sum_of_others(x)
+                return x, sum_of_other_classes(x)
             return event_sums(x, family, self.class_names)
 
         def bounds(low: Array, high: Array, others: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -212,9 +209,9 @@ class Intervals(Distribution[ArrayT]):
         low_in, high_in = bounds(low_in, high_in, others_of_in)
         low_rest, high_rest = bounds(low_rest, high_rest, others_of_rest)
         return Interval(
-            share_of_whole(low_in, high_rest),
-            share_of_whole(high_in, low_rest),
-            share_of_whole(*sums(low + share * (high - low))),
+            conditional_event_shares(low_in, high_rest),
+            conditional_event_shares(high_in, low_rest),
+            conditional_event_shares(*sums(low + share * (high - low))),
         )
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> NoReturn:
@@ -225,7 +222,7 @@ class Intervals(Distribution[ArrayT]):
         )
 
 
-def sum_of_others(x: Array) -> Array:
+def sum_of_other_classes(x: Array) -> Array:
     """For each class the sum over all others (..., K); never by subtraction, which would lose what
     is small beside 1.
     """

@@ -21,14 +21,13 @@ from .._arrays import (
     values_known,
     without_gradient,
 )
-from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import has_names
 from .._validation.arguments import as_rng, as_seed, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, batch_index
+from .base import ArrayOf, ArrayT, Distribution, instance_index
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import gaussian_logits
 
@@ -117,12 +116,12 @@ class LogisticNormal(Distribution[ArrayT]):
         return tuple(self.loc.shape[:-1])
 
     def __getitem__(self, index: Any) -> Self:
-        i = batch_index(index, len(self.batch_shape))
+        i = instance_index(index, len(self.batch_shape))
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
+        return self.with_values(loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
     def with_valid_values(self) -> Self:
-        return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
+        return self.with_values(cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
 
     @property
     def _factor(self) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._engine.blocks import add_rows, row_blocks, with_values
+from .._engine.blocks import add_rows, row_blocks
 from .._resampling import Estimate, Resampling, check_replicates, t_quantile
 from .._tables import Tabular
 from ..decomposition import PARTS, decompose
@@ -108,7 +108,7 @@ def bootstrap_uncertainty(
         for rows in row_blocks(n, m * prod(inner) * q.n_classes, INSTANCE_BLOCK):
             part: Any = q[rows] if q.batch_shape else q
             if drawn is not None:
-                part = with_values(part, stored=to_numpy(part.probs).astype(float), weights=drawn)
+                part = part.with_values(stored=to_numpy(part.probs).astype(float), weights=drawn)
             u = decompose(part, loss, events=events)
             aleatoric, epistemic = to_numpy(u.aleatoric), to_numpy(u.epistemic) * ratio
             for i, x in enumerate((aleatoric.astype(float) + epistemic, aleatoric, epistemic)):

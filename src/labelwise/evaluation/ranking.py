@@ -18,7 +18,7 @@ from .._engine.blocks import numpy_in_blocks
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
 from ..distributions.base import not_a_distribution
-from ..distributions.intervals import sum_of_others
+from ..distributions.intervals import sum_of_other_classes
 from ..distributions.marginals import Atoms
 from ..events import Events, Family
 from ..losses import Loss, LossName, as_loss
@@ -151,4 +151,4 @@ class _Renormalized(Ensemble[np.ndarray]):
     def law(self, probs: Any, weights: Any, events: Events | None) -> Atoms:
         if events is not None:
             return super().law(probs, weights, events)
-        return Atoms(probs, weights, sum_of_others(probs))
+        return Atoms(probs, weights, sum_of_other_classes(probs))

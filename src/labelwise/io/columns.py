@@ -12,10 +12,10 @@ import numpy as np
 
 from .._column_words import (
     CERTAIN,
+    column_word,
     columns_called,
     is_called_measurement,
     may_be_no_class,
-    word_of,
 )
 from .._errors import InputError, listed
 from .._frames import repeated
@@ -96,7 +96,7 @@ def class_columns(table: Table) -> list[str]:
     """The columns of numbers that are not called like something else."""
     classes = []
     for name in table.names:
-        if name not in table.numeric or word_of(name) in CERTAIN or is_called_measurement(name):
+        if name not in table.numeric or column_word(name) in CERTAIN or is_called_measurement(name):
             continue
         # whole numbers tell labels from a class called "target"
         if not (may_be_no_class(name, whole=True) and table.is_whole(name)):
@@ -113,7 +113,7 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
         return
     for name in numbers:
         # beside the probability of one class, a confidence may be that of the other
-        if word_of(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
+        if column_word(name) in CERTAIN or (len(classes) == 1 and is_called_measurement(name)):
             continue
         try:
             column = np.asarray(table.numbers([name])[:_SAMPLE])[:, 0]

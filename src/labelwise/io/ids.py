@@ -11,7 +11,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from .._column_words import INDEX, is_called_id, is_called_measurement, word_of
+from .._column_words import INDEX, column_word, is_called_id, is_called_measurement
 from .._errors import InputError
 from .columns import Columns
 from .table import Table
@@ -60,11 +60,11 @@ def column_in_words(name: str) -> str:
 
 
 def _is_id(name: str) -> bool:
-    return word_of(name) in ("id", "ids")
+    return column_word(name) in ("id", "ids")
 
 
 def _is_called_like_an_id(name: str) -> bool:
-    return word_of(name) in INDEX or is_called_id(name)
+    return column_word(name) in INDEX or is_called_id(name)
 
 
 def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
@@ -82,7 +82,7 @@ def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
         return False
     if not table.is_whole(name):
         return False
-    if word_of(name) in INDEX and is_row_number(values):  # as pandas writes it: tells nothing
+    if column_word(name) in INDEX and is_row_number(values):  # as pandas writes it: tells nothing
         return False
     if only_text and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
         return False

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._column_words import CERTAIN, INDEX, ROLES, word_of
+from .._column_words import CERTAIN, INDEX, ROLES, column_word
 from .._errors import InputError, listed
 from ..sources import varying_factors
 from .columns import Columns, find_columns
@@ -42,7 +42,7 @@ def read_tables(
             keys = key_columns(table, columns, table.column(id_column)) or keys
         used = {*columns.taken, *keys, id_column}
         for name in table.names:
-            if name not in used and word_of(name) not in _KNOWN:
+            if name not in used and column_word(name) not in _KNOWN:
                 not_read[name] = None
         fields = _fields_of_table(table, columns, id_column)
         if keys:

@@ -27,7 +27,7 @@ from ..events import Place
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
     average_over_members,
-    class_shares,
+    joint_class_shares,
     joint_parts,
     reverse_in_closed_form,
 )
@@ -144,7 +144,7 @@ def mutual_information_by_class(
     if second_order:
         variance, mean = decompose_labels(q, "squared").epistemic, q.mean()
         return variance / namespace(mean).where(mean > 0, 2 * mean, 1 + mean) * log.unit
-    shares = class_shares(q, log)
+    shares = joint_class_shares(q, log)
     if shares is None:
         raise InputError(
             f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
@@ -165,7 +165,7 @@ def covariance(q: Distribution) -> Array:
     array([[[ 0.01, -0.01],
             [-0.01,  0.01]]])
     """
-    q = _check_law(q)
+    q = _check_joint_distribution(q)
     if q.finite:
 
         def mean_of_products(law: Any) -> Array:
@@ -232,7 +232,7 @@ def expected_pairwise_kl(q: Distribution, loss: LossName | Loss | JointLoss = "l
 
 
 def _check_joint_input(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution, JointLoss]:
-    q = _check_law(q)
+    q = _check_joint_distribution(q)
     if not q.exclusive:
         raise InputError(
             f"the labels of a {type(q).__name__} may occur together, so there is no single class "
@@ -241,7 +241,7 @@ def _check_joint_input(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distr
     return q, as_joint_loss(loss, q.n_classes)
 
 
-def _check_law(q: Any) -> Distribution[Any]:
+def _check_joint_distribution(q: Any) -> Distribution[Any]:
     law = as_distribution(q)
     if isinstance(law, Intervals):
         raise InputError("intervals have no law, and only label-wise measures: use lw.decompose(q)")

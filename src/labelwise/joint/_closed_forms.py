@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .._arrays import Array, namespace
+from .._arrays import Array, namespace, not_negative
 from .._engine.compute import Computed
 from ..distributions import Dirichlet, DirichletMixture, Distribution
 from ..distributions.dirichlet import beta_parameters
 from ..distributions.marginals import Atoms
 from ..losses._special import digamma_difference, digamma_minus_log
-from ..losses.base import not_negative
 from ._sampling import gain_of_maximum, joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared
 
@@ -55,20 +54,20 @@ def average_over_members(law: Atoms, x: Array) -> Array:
     return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
-def class_shares(q: Distribution, log: JointLog) -> Array | None:
+def joint_class_shares(q: Distribution, log: JointLog) -> Array | None:
     """Each class's contribution to the mutual information, or ``None`` without a closed form."""
     if q.finite:
-        return _class_shares_of_members(q.marginal(), log)
+        return _joint_class_shares_of_members(q.marginal(), log)
     if isinstance(q, Dirichlet):
         return _dirichlet_shares(q.alpha) * log.unit
     if isinstance(q, DirichletMixture):
         means = q.marginal().means
         within = means.average(_dirichlet_shares(q.alpha)) * log.unit
-        return within + _class_shares_of_members(Atoms(means.t, q.weights), log)
+        return within + _joint_class_shares_of_members(Atoms(means.t, q.weights), log)
     return None
 
 
-def _class_shares_of_members(law: Any, log: JointLog) -> Array:
+def _joint_class_shares_of_members(law: Any, log: JointLog) -> Array:
     return law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 

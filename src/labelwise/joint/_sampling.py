@@ -64,7 +64,7 @@ def _joint_parts_of_block(
     # A regret that is rarer than 1 − .025^(1/n) may well have been missed by n draws, whatever they
     # show.
     unseen = loss.largest_divergence(mean) * (1 - 0.025 ** (1 / n_draws))
-    epistemic_error = xp.sqrt(_half_width_of_mean(divergence) ** 2 + unseen**2)
+    epistemic_error = xp.sqrt(_half_width_of_joint_mean(divergence) ** 2 + unseen**2)
 
     if exact_mean:
         total = loss.entropy_from(mean, complement)
@@ -79,8 +79,8 @@ def _joint_parts_of_block(
         entropy = loss.entropy(draws)
         aleatoric = sum_first(entropy) / n_draws
         total = aleatoric + epistemic
-        total_error = _half_width_of_mean(entropy + divergence)
-        aleatoric_error = _half_width_of_mean(entropy)
+        total_error = _half_width_of_joint_mean(entropy + divergence)
+        aleatoric_error = _half_width_of_joint_mean(entropy)
 
     rounding = 64 * smallest(total)[1] * total
     return (
@@ -93,7 +93,7 @@ def _joint_parts_of_block(
     )
 
 
-def _half_width_of_mean(values: Array) -> Array:
+def _half_width_of_joint_mean(values: Array) -> Array:
     """Of the 95 % interval of a mean of draws (n, ...)."""
     n = values.shape[0]
     variance = sum_first((values - sum_first(values) / n) ** 2) / (n - 1)

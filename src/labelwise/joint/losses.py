@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, index_like, like, namespace
+from .._arrays import Array, index_like, like, namespace, not_negative
 from .._errors import InputError
 from .._frames import library_of_frame
 from ..distributions.intervals import sum_of_others
@@ -25,8 +25,7 @@ from ..losses import (
     ZeroOneLoss,
     as_loss,
 )
-from ..losses._special import kl_term, log_complement, x_log_x
-from ..losses.base import not_negative
+from ..losses._special import kl_loss_term, log_complement, x_log_x
 
 
 class JointLoss:
@@ -87,7 +86,7 @@ class JointLog(JointLoss):
         r""":math:`p_k \log(p_k/m_k) - d_k \ge 0` for each class; the d_k add up to 0 over classes
         and over members.
         """
-        return kl_term(p, m, d) * self.unit
+        return kl_loss_term(p, m, d) * self.unit
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         return namespace(p).sum(self.shares(p, m, d), axis=-1)

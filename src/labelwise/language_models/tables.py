@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .._column_words import columns_called, is_called_id, is_called_measurement, word_of
+from .._column_words import column_word, columns_called, is_called_id, is_called_measurement
 from .._errors import InputError
 from .answers import Answer, are_few, label_key
 from .members import Outputs
@@ -51,7 +51,7 @@ def answers_of_table(file: Outputs, class_names: Sequence[str] | None) -> list[A
     """All answers of a table; an empty cell is a missing one."""
     names = list(file.rows[0])
     asked = answer_columns(file.rows, class_names)
-    ids = sorted(filter(is_called_id, names), key=lambda name: word_of(name) != "id")
+    ids = sorted(filter(is_called_id, names), key=lambda name: column_word(name) != "id")
     if not ids:
         raise InputError(f"{file.path.name} must have a column `id` to match the answers by")
     labels = columns_called(names, "y_true")

@@ -81,7 +81,7 @@ def x_log_x(x: Array) -> Array:
     return x * namespace(x).log(_inside(x, smallest(x)[0])) + _edge(x)
 
 
-def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
+def kl_loss_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     r""":math:`p \ln(p/m) - d \ge 0` with :math:`d = p - m` given separately, as accurate as ``d``
     is.
 

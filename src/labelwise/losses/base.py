@@ -170,10 +170,3 @@ def loss_of_outcome(y: int, one: Array, zero: Array) -> Array:
     if y not in (0, 1):
         raise InputError(f"`y` must be 0 or 1; got {y!r}")
     return one if y else zero
-
-
-def not_negative(x: Array) -> Array:
-    """Clip negative zeros and rounding errors of nonnegative quantities; at 0 the gradient is
-    kept.
-    """
-    return namespace(x).where(x < 0, 0 * x, x) + 0.0

@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from .._arrays import Array, dtype_name, like, namespace, smallest, without_gradient
+from .._arrays import Array, dtype_name, like, namespace, not_negative, smallest, without_gradient
 from .._errors import InputError
 from ._special import ratio
-from .base import Loss, loss_of_outcome, not_negative, with_complement, with_complements
+from .base import Loss, loss_of_outcome, with_complement, with_complements
 
 MAX_PARAMETER = 12  # beyond, the accuracy of a series beside the entropy is lost
 
@@ -55,10 +55,10 @@ class BetaLoss(Loss):
                 )
 
     @cached_property
-    def _rules(self) -> tuple[_UpperIntegral, _UpperIntegral]:
-        return _UpperIntegral.prepare(self.a, self.b), _UpperIntegral.prepare(self.b, self.a)
+    def _integrals(self) -> tuple[_BetaLossIntegral, _BetaLossIntegral]:
+        return _BetaLossIntegral.prepare(self.a, self.b), _BetaLossIntegral.prepare(self.b, self.a)
 
-    def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
         """φ(t, 1) and φ(t, 0); at the ends the right value with the slope of the nearest number
         inside.
         """
@@ -66,21 +66,21 @@ class BetaLoss(Loss):
         tiny, half_eps = smallest(t)
         t_inside = xp.where(t > 0, t, like(tiny, t))
         c_inside = xp.where(c > 0, c, like(half_eps, c))
-        one = self._rules[0](t_inside, c_inside)
-        zero = self._rules[1](c_inside, t_inside)
+        one = self._integrals[0](t_inside, c_inside)
+        zero = self._integrals[1](c_inside, t_inside)
         return (
             xp.where(c > 0, one, one - without_gradient(one)),
             xp.where(t > 0, zero, zero - without_gradient(zero)),
         )
 
     def phi(self, forecast: Array, y: int) -> Array:
-        one, zero = self._partial(*with_complement(forecast))
+        one, zero = self._partial_losses(*with_complement(forecast))
         return loss_of_outcome(y, one, zero)
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = with_complement(t, c)
         if not is_numpy_array(t):
-            one, zero = self._partial(t, c)
+            one, zero = self._partial_losses(t, c)
             return t * one + c * zero
         value = np.zeros(t.shape, t.dtype)
         flat = value.reshape(-1)  # indices are taken from it much faster than masks
@@ -92,9 +92,9 @@ class BetaLoss(Loss):
         return value
 
     @cached_property
-    def _halves(self) -> tuple[_HalfEntropy, _HalfEntropy]:
-        one, zero = self._rules
-        return _HalfEntropy.prepare(one, zero), _HalfEntropy.prepare(zero, one)
+    def _halves(self) -> tuple[_BetaLossHalfEntropy, _BetaLossHalfEntropy]:
+        one, zero = self._integrals
+        return _BetaLossHalfEntropy.prepare(one, zero), _BetaLossHalfEntropy.prepare(zero, one)
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
@@ -104,7 +104,7 @@ class BetaLoss(Loss):
         """
         t, m, c, mc, d = with_complements(t, m, c, mc, d)
         xp = namespace(t)
-        one_m, zero_m = self._partial(m, mc)
+        one_m, zero_m = self._partial_losses(m, mc)
         near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
         far = not_negative(t * one_m + c * zero_m - self.entropy(t, c))
         if is_numpy_array(d):  # only where it is taken: it costs many powers
@@ -126,8 +126,8 @@ class BetaLoss(Loss):
         # the error of n nodes is 5.8^(−2n): below half of the last digit
         n_nodes = 5 if smallest(d)[1] > 1e-12 else 10
         for v, w in zip(*_gauss_legendre(n_nodes), strict=True):
-            left = _power_near_one(1 + v * up, self.a - 1)
-            right = _power_near_one(1 - v * down, self.b - 1)
+            left = _loss_power_near_one(1 + v * up, self.a - 1)
+            right = _loss_power_near_one(1 - v * down, self.b - 1)
             total = total + (w * (1 - v)) * left * right
         # d² m^(a−1) mc^(b−1), with d/min(m, mc) for d: the powers that are left do not overflow
         low = 2 * xp.astype(m <= mc, m.dtype)
@@ -141,7 +141,7 @@ class BetaLoss(Loss):
 
 
 @dataclass(frozen=True)
-class _UpperIntegral:
+class _BetaLossIntegral:
     """∫_t^1 s^(a−1) (1−s)^b ds: a power times a series, on either side of ½.
 
     Below ½ it is a constant less ∫_0^t. Where a is small or negative that integral is large or
@@ -156,14 +156,14 @@ class _UpperIntegral:
     """Of ∫_0^c r^b (1−r)^(a−1) dr / c^(b+1)."""
 
     @classmethod
-    def prepare(cls, a: float, b: float) -> _UpperIntegral:
+    def prepare(cls, a: float, b: float) -> _BetaLossIntegral:
         # a series of n terms, from integrals with as few nodes as they need
         size = 19 + int(max(a, b, 0)), 14 + int(max(a, b, 0) / 3)
         if a < 0.5:
-            below = _interpolate_mean(lambda s: np.expm1(b * np.log1p(-s)) / s, a, *size)
+            below = _series_of_mean_loss(lambda s: np.expm1(b * np.log1p(-s)) / s, a, *size)
         else:
-            below = _interpolate_mean(lambda s: np.exp(b * np.log1p(-s)), a - 1, *size)
-        return cls(a, b, below, _interpolate_mean(lambda r: (1 - r) ** (a - 1), b, *size))
+            below = _series_of_mean_loss(lambda s: np.exp(b * np.log1p(-s)), a - 1, *size)
+        return cls(a, b, below, _series_of_mean_loss(lambda r: (1 - r) ** (a - 1), b, *size))
 
     @cached_property
     def constant(self) -> float:
@@ -172,12 +172,12 @@ class _UpperIntegral:
 
     def _below(self, t: Array) -> Array:
         power = self.a + 1 if self.a < 0.5 else self.a
-        return _chebyshev_sum(self.below, 4 * t - 1) * t**power
+        return _loss_from_series(self.below, 4 * t - 1) * t**power
 
     def _above(self, c: Array) -> Array:
-        return _chebyshev_sum(self.above, 4 * c - 1) * c ** (self.b + 1)
+        return _loss_from_series(self.above, 4 * c - 1) * c ** (self.b + 1)
 
-    def _taken_out(self, t: Array) -> Array:
+    def _power_to_half(self, t: Array) -> Array:
         """∫_t^½ s^(a−1) ds."""
         xp = namespace(t)
         log_2t = xp.log(2 * t)
@@ -202,54 +202,54 @@ class _UpperIntegral:
     def _from_below(self, t: Array) -> Array:
         """The integral for t ≤ ½."""
         value = self.constant - self._below(t)
-        return value + self._taken_out(t) if self.a < 0.5 else value
+        return value + self._power_to_half(t) if self.a < 0.5 else value
 
 
 @dataclass(frozen=True)
-class _HalfEntropy:
+class _BetaLossHalfEntropy:
     """G(t) = t [constant + ∫_t^½ s^(a−1) ds + t^a S(t)] for 0 < t ≤ ½, with one series S for both
     integrals of NumPy arrays; the middle term only where a is small.
     """
 
-    upper: _UpperIntegral
+    upper: _BetaLossIntegral
     series: tuple[float, ...]
 
     @classmethod
-    def prepare(cls, upper: _UpperIntegral, lower: _UpperIntegral) -> _HalfEntropy:
+    def prepare(cls, upper: _BetaLossIntegral, lower: _BetaLossIntegral) -> _BetaLossHalfEntropy:
         """From ∫_t^1 s^(a−1) (1−s)^b ds and ∫_0^t s^a (1−s)^(b−1) ds, which are φ(t, 1) and
         φ(t, 0).
         """
 
         def both(t: Array) -> Array:
-            below = _chebyshev_sum(upper.below, 4 * t - 1)
+            below = _loss_from_series(upper.below, 4 * t - 1)
             if upper.a < 0.5:
                 below = t * below
-            return (1 - t) * _chebyshev_sum(lower.above, 4 * t - 1) - below
+            return (1 - t) * _loss_from_series(lower.above, 4 * t - 1) - below
 
-        return cls(upper, _interpolate(both, len(upper.below) + 1))
+        return cls(upper, _series_of_loss(both, len(upper.below) + 1))
 
     def __call__(self, t: Array) -> Array:
-        value = t**self.upper.a * _chebyshev_sum(self.series, 4 * t - 1)
+        value = t**self.upper.a * _loss_from_series(self.series, 4 * t - 1)
         value += self.upper.constant
         if self.upper.a < 0.5:
-            value += self.upper._taken_out(t)
+            value += self.upper._power_to_half(t)
         value *= t
         return value
 
 
-def _interpolate_mean(
+def _series_of_mean_loss(
     f: Callable[[np.ndarray], np.ndarray], power: float, n: int, n_nodes: int
 ) -> tuple[float, ...]:
-    """`_interpolate` of u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the power as
-    its weight.
+    """`_series_of_loss` of u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the
+    power as its weight.
     """
     from scipy.special import roots_jacobi
 
     x, w = roots_jacobi(n_nodes, 0, power)
-    return _interpolate(lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1), n)
+    return _series_of_loss(lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1), n)
 
 
-def _interpolate(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
+def _series_of_loss(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
     """The Chebyshev coefficients, in x = 4u − 1, of a function that is analytic on [0, ½]."""
     angles = np.pi * (np.arange(n) + 0.5) / n
     values = f((1 + np.cos(angles)) / 4)
@@ -258,11 +258,11 @@ def _interpolate(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
     return tuple(coefficients.tolist())
 
 
-def _chebyshev_sum(coefficients: tuple[float, ...], x: Array) -> Array:
+def _loss_from_series(coefficients: tuple[float, ...], x: Array) -> Array:
     """Σ c_j T_j(x) as a polynomial in x, whose coefficients fall like 3^(−j): the singularity is at
     x = 3.
     """
-    powers = _coefficients_of_powers(coefficients, smallest(x)[1] / 8)
+    powers = _powers_of_loss_series(coefficients, smallest(x)[1] / 8)
     value = powers[-1] + 0 * x
     for c in powers[-2::-1]:
         value = value * x + c
@@ -270,7 +270,7 @@ def _chebyshev_sum(coefficients: tuple[float, ...], x: Array) -> Array:
 
 
 @lru_cache
-def _coefficients_of_powers(coefficients: tuple[float, ...], least: float) -> tuple[float, ...]:
+def _powers_of_loss_series(coefficients: tuple[float, ...], least: float) -> tuple[float, ...]:
     """Those of x^j; in single precision fewer terms of the Chebyshev series count."""
     least *= max(map(abs, coefficients))
     while len(coefficients) > 2 and abs(coefficients[-1]) < least:
@@ -278,7 +278,7 @@ def _coefficients_of_powers(coefficients: tuple[float, ...], least: float) -> tu
     return tuple(np.polynomial.chebyshev.cheb2poly(coefficients).tolist())
 
 
-def _power_near_one(x: Array, exponent: float) -> Array:
+def _loss_power_near_one(x: Array, exponent: float) -> Array:
     """x^exponent for 1/2 ≤ x ≤ 3/2, where a logarithm loses nothing."""
     if exponent in (-1, 0, 0.5, 1, 2) or dtype_name(x) != "float32":  # powers are fast, or no worse
         return x**exponent

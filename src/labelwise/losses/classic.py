@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arrays import Array, namespace
+from .._arrays import Array, namespace, not_negative
 from .._errors import InputError
 from ._special import (
     binary_entropy,
     digamma_difference,
     digamma_minus_log,
     digamma_minus_log_drop,
-    kl_term,
+    kl_loss_term,
 )
-from .base import Loss, loss_of_outcome, not_negative, with_complement, with_complements
+from .base import Loss, loss_of_outcome, with_complement, with_complements
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LogLoss(Loss):
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
         t, m, c, mc, d = with_complements(t, m, c, mc, d)
-        return (kl_term(t, m, d) + kl_term(c, mc, -d, upper=True)) * self._unit
+        return (kl_loss_term(t, m, d) + kl_loss_term(c, mc, -d, upper=True)) * self._unit
 
     @property
     def maximum(self) -> float:

@@ -10,18 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, like, namespace
+from .._arrays import Array, dtype_name, like, namespace, not_negative
 from .._cached import cached_property
 from .._errors import InputError, suggest
 from .._frames import library_of_frame, named_axes
-from .base import (
-    Expectation,
-    Loss,
-    loss_of_outcome,
-    not_negative,
-    with_complement,
-    with_complements,
-)
+from .base import Expectation, Loss, loss_of_outcome, with_complement, with_complements
 
 DEFAULT = 1.0
 """The cost of a class that a mapping of costs does not name."""
@@ -60,9 +53,9 @@ class CostLoss(Loss):
                     cost = dict(zip(names, values.tolist(), strict=True))
             if isinstance(cost, Mapping):
                 for key, value in cost.items():
-                    _check_cost(value, f"`{side}` of {key!r}", single=True)
+                    _check_cost_of_loss(value, f"`{side}` of {key!r}", single=True)
             else:
-                _check_cost(cost, f"`{side}`", single=False)
+                _check_cost_of_loss(cost, f"`{side}`", single=False)
             if isinstance(cost, np.ndarray | dict):
                 cost = cost.copy()  # a change of the caller's must not change this loss
             object.__setattr__(self, side, cost)
@@ -126,7 +119,7 @@ class CostLoss(Loss):
         share of the costs.
         """
         xp = namespace(t)
-        _, _, below, above = _decision_table(*self._per_event, dtype_name(t))
+        _, _, below, above = _cost_loss_table(*self._per_event, dtype_name(t))
         if len(below) == 1:  # the same for all events, of which there may be no axis
             below, above = below[0], above[0]
         return xp.where(t <= c, t > like(below, t), c < like(above, t))
@@ -141,7 +134,7 @@ class CostLoss(Loss):
 
     def table(self, n: int, dtype: str) -> np.ndarray:
         """For each of ``n`` events both costs and both edges of the decision, (4, n)."""
-        table = _decision_table(*self._per_event, "float64" if dtype == "float64" else "float32")
+        table = _cost_loss_table(*self._per_event, "float64" if dtype == "float64" else "float32")
         if table.shape[1] == n:
             return table
         return np.broadcast_to(table, (4, n))
@@ -195,7 +188,7 @@ class CostLoss(Loss):
         return largest
 
 
-def _check_cost(value: Any, where: str, *, single: bool) -> None:
+def _check_cost_of_loss(value: Any, where: str, *, single: bool) -> None:
     """Refuse what is no finite cost, or several where a ``single`` one belongs."""
     numbers = np.asarray(value)
     if numbers.dtype.kind not in "iuf" or (numbers.ndim and single):
@@ -222,7 +215,7 @@ class ZeroOneLoss(CostLoss):
 
 
 @lru_cache(maxsize=64)  # fractions are slow
-def _decision_table(a: tuple[float, ...], b: tuple[float, ...], dtype: str) -> np.ndarray:
+def _cost_loss_table(a: tuple[float, ...], b: tuple[float, ...], dtype: str) -> np.ndarray:
     """Both costs, a/(a+b) rounded down and b/(a+b) rounded up to numbers of the dtype, so that a
     comparison with them decides exactly: the largest t with t ≤ a/(a+b), the smallest such c.
     """

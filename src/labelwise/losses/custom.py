@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, smallest
+from .._arrays import Array, like, namespace, not_negative, smallest
 from .._errors import InputError
 from .._tables import Check
-from .base import Loss, loss_of_outcome, not_negative, with_complement, with_complements
+from .base import Loss, loss_of_outcome, with_complement, with_complements
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +75,7 @@ class CustomLoss(Loss):
                 losses[y] = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
         return losses
 
-    def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ
         may be infinite.
         """
@@ -95,14 +95,14 @@ class CustomLoss(Loss):
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = with_complement(t, c)
-        one, zero = self._partial(t, c)
+        one, zero = self._partial_losses(t, c)
         return not_negative(t * one + c * zero)
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
     ) -> Array:
         t, m, c, mc, d = with_complements(t, m, c, mc, d)
-        (one, zero), (one_m, zero_m) = self._partial(t, c), self._partial(m, mc)
+        (one, zero), (one_m, zero_m) = self._partial_losses(t, c), self._partial_losses(m, mc)
         extra = not_negative(t * (one_m - one) + c * (zero_m - zero))
         return namespace(t).where(d == 0, 0 * extra, extra)
 

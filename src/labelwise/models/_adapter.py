@@ -57,7 +57,9 @@ def predict_all_classes(model: Any, X: Any, all_classes: np.ndarray) -> np.ndarr
     return full
 
 
-def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, list[int] | None]:
+def order_of_model_classes(
+    known: tuple[str, ...] | None, class_names: Any
+) -> tuple[Any, list[int] | None]:
     """The class names of the result, and where its classes are among those ``known`` to the models;
     ``None``: in their order.
 
@@ -96,7 +98,7 @@ def class_order(known: tuple[str, ...] | None, class_names: Any) -> tuple[Any, l
     return names, None
 
 
-def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
+def check_model_classes_agree(classes: Sequence[Sequence[Any]]) -> None:
     """Refuse models whose classes are numbers and text, the same words written differently, or that
     have no class in common.
     """
@@ -132,7 +134,7 @@ def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
             )
 
 
-def common_class_names(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+def class_names_of_models(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """The class names that all members have; some may have none."""
     known = sorted(set(filter(None, names)))
     if len(known) > 1:

@@ -10,15 +10,14 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from .._arrays import ClassNames, to_numpy
-from .._engine.blocks import with_values
 from .._errors import InputError, listed
 from .._frames import row_labels
 from .._validation.arguments import as_seed, check_choice, check_positive
 from .._validation.labels import plain_labels
 from .._validation.probabilities import FEW_ROWS
 from ..distributions import Ensemble, MultiLabelEnsemble
-from ..distributions.ensemble import softmax_of
-from ._adapter import Adapter, class_order, each_model
+from ..distributions.ensemble import softmax_of_members
+from ._adapter import Adapter, each_model, order_of_model_classes
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
 from .keras_models import keras_adapter
 from .onnx_models import onnx_adapter
@@ -144,14 +143,14 @@ def from_models(
             check_positive(batch_size, "batch_size")
         batches = array_batches(X, batch_size or adapter.batch_size)
     scores, labels = _scores_of_models(adapter, batches)
-    scores = _classes_last(scores, class_axis)
+    scores = _model_scores_classes_last(scores, class_axis)
     if scores.shape[-1] == 1:
         scores, activation = _scores_of_two_classes(scores[..., 0], adapter, activation)
     elif activation is None:
         activation = _activation_of_scores(scores, adapter)
-    if is_instance_of(X, "torch", "Tensor"):
+    if is_model_of(X, "torch", "Tensor"):
         scores = sys.modules["torch"].from_numpy(np.ascontiguousarray(scores)).to(X.device)
-    names, order = class_order(adapter.class_names, class_names)
+    names, order = order_of_model_classes(adapter.class_names, class_names)
     if order is not None and len(order) == scores.shape[-1]:
         scores = scores[..., order]
     if member_names is not None and len(member_names) < scores.shape[0]:  # dropout of each
@@ -167,10 +166,10 @@ def from_models(
     if activation == "sigmoid":
         q = MultiLabelEnsemble.from_logits(scores, **options)
     else:
-        probs = softmax_of(scores) if activation == "softmax" else scores
+        probs = softmax_of_members(scores) if activation == "softmax" else scores
         q = Ensemble(probs, **options)
     if len(q.batch_shape) == 1:
-        q = with_values(q, ids=row_labels(X))  # labels with the same index are matched by it
+        q = q.with_values(ids=row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
         return q
     if labels is None:
@@ -183,9 +182,9 @@ def from_models(
 
 def _models_and_names(models: Any) -> tuple[Any, Sequence[str] | None]:
     """A model or a list of models, and the names of the members if there are any."""
-    if is_instance_of(models, "torch.nn", "ModuleDict"):
+    if is_model_of(models, "torch.nn", "ModuleDict"):
         models = dict(models.items())
-    if is_instance_of(models, "torch.nn", "ModuleList"):
+    if is_model_of(models, "torch.nn", "ModuleList"):
         return list(models), None
     if not isinstance(models, Mapping):
         return models, None
@@ -210,7 +209,7 @@ def _adapter_of(
         raise ValueError("`models` must hold at least one model; got none")
 
     def all_are(module: str, name: str) -> bool:
-        return all(is_instance_of(model, module, name) for model in several)
+        return all(is_model_of(model, module, name) for model in several)
 
     if all_are("torch.nn", "Module"):
         from .torch_models import torch_adapter
@@ -243,7 +242,7 @@ def _adapter_of(
     )
 
 
-def is_instance_of(model: Any, module: str, name: str) -> bool:
+def is_model_of(model: Any, module: str, name: str) -> bool:
     """Whether ``model`` is of a class of a library, which is not imported for the question."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(model, kind)
@@ -280,7 +279,7 @@ def _scores_of_models(
     return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
 
 
-def _classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:
+def _model_scores_classes_last(scores: np.ndarray, class_axis: int) -> np.ndarray:
     """Scores (M, N, ..., K); K is 1 where a model gives one number for each instance."""
     if scores.dtype.kind not in "f":
         raise TypeError(

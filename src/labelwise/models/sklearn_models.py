@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._adapter import Adapter, check_common_classes, each_model, predict_all_classes
+from ._adapter import Adapter, check_model_classes_agree, each_model, predict_all_classes
 from ._batches import Batch
 from .sklearn import LabelwiseClassifier
 
@@ -50,7 +50,7 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
         if not hasattr(model, "predict_proba"):
             raise TypeError(_without_predict_proba(model))
         known.append(model.classes_)
-    check_common_classes(known)
+    check_model_classes_agree(known)
     classes = np.unique(np.concatenate(known))
 
     def predict(model: Any, batch: Batch) -> np.ndarray:

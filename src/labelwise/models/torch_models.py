@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ._adapter import Adapter, common_class_names, each_model
+from ._adapter import Adapter, class_names_of_models, each_model
 from ._batches import Batch
 from .dropout import dropout_layers
 
@@ -65,7 +65,7 @@ def torch_adapter(
     return Adapter(
         each_model(members, _scores_of_module),
         "logits",
-        common_class_names(names),
+        class_names_of_models(names),
         batch_size=1024,
         running=running,
         multilabel=any(multilabel),

@@ -40,11 +40,11 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
     if ax is not None:
         return ax
     new: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot()
-    tidy(new)
+    tidy_axes(new)
     return new
 
 
-def tidy(ax: Axes) -> None:
+def tidy_axes(ax: Axes) -> None:
     """Remove non-data ink."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
@@ -65,7 +65,7 @@ def name_bars(ax: Axes, names: Sequence[str], *, upright: bool = False) -> None:
             tick.set(ha="right", rotation_mode="anchor")
 
 
-def stack_parts(ax: Axes, epistemic: np.ndarray, aleatoric: np.ndarray) -> None:
+def stack_bars(ax: Axes, epistemic: np.ndarray, aleatoric: np.ndarray) -> None:
     """Vertical bars: epistemic uncertainty at the bottom, aleatoric on top."""
     place = np.arange(len(epistemic))
     ax.bar(place, epistemic, 0.8, label="epistemic", **BARS["epistemic"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..decomposition import Uncertainty
 from ..evaluation.classes import ByClass, by_class
-from ._style import add_legend, name_bars, new_axes, stack_parts, tick_text
+from ._style import add_legend, name_bars, new_axes, stack_bars, tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     order = [by.class_names.index(name) for name in by.ranking]
     epistemic = np.nan_to_num(np.asarray(means.epistemic.value)[order])
     aleatoric = np.nan_to_num(np.asarray(means.aleatoric.value)[order])
-    stack_parts(ax, epistemic, aleatoric)
+    stack_bars(ax, epistemic, aleatoric)
     ends = np.asarray([means.epistemic.low, means.epistemic.high], dtype=float)
     if ends.ndim == 2 and np.all(np.isfinite(ends)):
         low, high = ends[:, order]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, channels_first, to_numpy
 from ..decomposition import Uncertainty
-from ._style import TRUTH, name_bars, new_axes, pyplot, stack_parts, tick_text, tidy
+from ._style import TRUTH, name_bars, new_axes, pyplot, stack_bars, tick_text, tidy_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_labels(
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), max_labels) + 1), 2.8))
     always = [k for k in (y_true, y_pred) if k is not None]
     shown = _labels_to_show(epistemic + aleatoric, max_labels, always)
-    stack_parts(ax, epistemic[shown], aleatoric[shown])
+    stack_bars(ax, epistemic[shown], aleatoric[shown])
     names = {k: tick_text(u.class_names[k], 18) for k in shown.tolist()}
     longest = max(map(len, names.values()))
     if y_pred in names:
@@ -97,7 +97,7 @@ def plot_gallery(
         left.imshow(pictures[i], cmap="gray", interpolation="nearest")  # colors stay as they are
         left.set_title(title, fontsize=9)
         right.set_axis_on()
-        tidy(right)
+        tidy_axes(right)
         truth, guess = (None if x is None else int(to_numpy(x)[i]) for x in (y_true, y_pred))
         plot_labels(u, i, y_true=truth, y_pred=guess, max_labels=12, ax=right)
         right.set_ylabel("")

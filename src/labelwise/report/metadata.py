@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._column_words import columns_called, is_called_id, word_of
+from .._column_words import column_word, columns_called, is_called_id
 from .._errors import InputError
 from .._frames import is_positions, library_of_frame, repeated, row_labels
 from .._tables import counted, shortened
@@ -124,7 +124,7 @@ def _id_column(name: str, columns: Mapping[str, np.ndarray], wanted: np.ndarray)
 
     def rank(column: str) -> tuple[int, bool, bool]:
         shared = len(known.intersection(columns[column].tolist()))
-        return shared, word_of(column) in ("id", "ids"), is_called_id(column)
+        return shared, column_word(column) in ("id", "ids"), is_called_id(column)
 
     best = max(columns, key=rank)
     shared, _, called_id = rank(best)

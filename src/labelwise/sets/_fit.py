@@ -16,7 +16,7 @@ from .._validation.labels import as_labels
 from ..events import Events, as_events
 from ._input import one_class_each
 from ._predictor import EventThreshold, SetPredictor
-from ._quantiles import as_level, conformal_threshold, fewest_cases
+from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 
 GUARANTEES = ("class", "marginal")
 
@@ -82,7 +82,7 @@ def fit_sets(
     >>> sets.predict(p[300:303])[0]
     ('1', '2')
     """
-    level = as_level(coverage)
+    level = as_guarantee_level(coverage)
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     p, found = one_class_each(q_cal, "q_cal")
     names = found or tuple(map(str, range(p.shape[-1])))
@@ -96,7 +96,7 @@ def fit_sets(
     events = tuple(
         _event_threshold(event, classes, own, y, code, level) for event, classes in pools
     )
-    check_enough(events, level, names, groups=code is not None)
+    check_enough_calibration_cases(events, level, names, groups=code is not None)
     thresholds = np.full(len(names), -inf)
     for event in events:
         classes = list(event.classes)
@@ -158,7 +158,7 @@ def _event_threshold(
     return EventThreshold(name, classes, threshold, int(here.sum()), n_groups)
 
 
-def check_enough(
+def check_enough_calibration_cases(
     events: Sequence[EventThreshold], level: Fraction, names: Sequence[str], *, groups: bool
 ) -> None:
     """Refuse a level for which an event has too few calibration cases (or groups) for any finite

@@ -40,7 +40,9 @@ def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | Non
     return p, names
 
 
-def check_classes(p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...]) -> None:
+def check_calibrated_classes(
+    p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...]
+) -> None:
     """Refuse probabilities (..., K) of other classes than those that were fitted."""
     if p.shape[-1] != len(fitted):
         raise ValueError(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 
-def as_level(value: Any, name: str = "coverage") -> Fraction:
+def as_guarantee_level(value: Any, name: str = "coverage") -> Fraction:
     """A probability strictly between 0 and 1, as the decimal number that was written: 0.9 is 9/10,
     so that ranks are exact.
     """
@@ -30,7 +30,7 @@ def as_level(value: Any, name: str = "coverage") -> Fraction:
 def fewest_cases(level: Fraction) -> int:
     """The fewest calibration cases with a finite threshold: ⌈1 / (1 − coverage)⌉ − 1.
 
-    >>> fewest_cases(as_level(0.9)), fewest_cases(as_level(0.95))
+    >>> fewest_cases(as_guarantee_level(0.9)), fewest_cases(as_guarantee_level(0.95))
     (9, 19)
     """
     return ceil(1 / (1 - level)) - 1
@@ -39,7 +39,7 @@ def fewest_cases(level: Fraction) -> int:
 def conformal_rank(n: int, level: Fraction) -> int:
     """⌈(n + 1) · coverage⌉: the rank of the calibration score that is the threshold.
 
-    >>> conformal_rank(9, as_level(0.9)), conformal_rank(99, as_level(0.9))
+    >>> conformal_rank(9, as_guarantee_level(0.9)), conformal_rank(99, as_guarantee_level(0.9))
     (9, 90)
     """
     return ceil((n + 1) * level)

@@ -15,9 +15,9 @@ from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, share_estimate
 from .._tables import Tabular
 from .._validation.labels import outcomes_by_class
-from ._input import case_groups, check_classes, class_probabilities, groups_to_evaluate
+from ._input import case_groups, check_calibrated_classes, class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
-from ._quantiles import as_level, conformal_threshold, fewest_cases
+from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ class LabelThresholds(Tabular):
     def predict(self, q: Any) -> LabelAnswers:
         """Yes, no or unsure for each label of each case."""
         p, names, _ = class_probabilities(q, "q")
-        check_classes(p, names, self.class_names)
+        check_calibrated_classes(p, names, self.class_names)
         answer = np.full(p.shape, -1, np.int8)
         answer[p < self.lower] = 0
         answer[p >= self.upper] = 1
@@ -162,7 +162,10 @@ def fit_labels(
     >>> print(labels.guarantee.partition(":")[0])
     For each label, on average over calibration samples, in a new case
     """
-    miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
+    miss, alarm = (
+        as_guarantee_level(miss_rate, "miss_rate"),
+        as_guarantee_level(false_alarm_rate, "false_alarm_rate"),
+    )
     p, found, _ = class_probabilities(q_cal, "q_cal")
     names = found or tuple(map(str, range(p.shape[-1])))
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)

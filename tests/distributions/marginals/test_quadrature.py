@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from labelwise.distributions.marginals._quadrature import (
-    in_instance_blocks,
-    kink_log_odds,
-    logit_nodes,
-    sigmoid,
-    sigmoid_step,
-)
+from labelwise._arrays import sigmoid, sigmoid_step
+from labelwise._engine.blocks import in_instance_blocks
+from labelwise.distributions.marginals._quadrature import kink_log_odds, logit_nodes
 
 
 def test_pieces_meet_at_the_corner_of_a_loss() -> None:

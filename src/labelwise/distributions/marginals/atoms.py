@@ -7,7 +7,7 @@ from math import ceil
 
 from ..._arrays import Array, at_most_one, namespace, sum_first
 from ..._cached import cached_property
-from ...events import Events, event_sums, share_of_whole
+from ...events import Events, conditional_event_shares, event_sums
 from ...losses import Expectation, Loss
 from .base import Marginal
 
@@ -130,5 +130,5 @@ def atoms_of_events(
         return Atoms(probs, weights)
     inside, rest = event_sums(probs, events, class_names)
     if events.given is not None:
-        inside, rest = share_of_whole(inside, rest)
+        inside, rest = conditional_event_shares(inside, rest)
     return Atoms(at_most_one(inside), weights, at_most_one(rest))

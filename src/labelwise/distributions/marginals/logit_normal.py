@@ -10,18 +10,23 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ..._arrays import Array, index_like, like, namespace, sigmoid, smallest, softmax, sum_first
-from ..._engine.ensembles import kernel_name, split_atoms
+from ..._arrays import (
+    Array,
+    index_like,
+    like,
+    namespace,
+    sigmoid,
+    sigmoid_step,
+    smallest,
+    softmax,
+    sum_first,
+)
+from ..._engine.blocks import in_instance_blocks
+from ..._engine.ensembles import kernel_name, split_atoms_in_kernel
 from ..._engine.host import back_to_library, on_host
 from ...events import Events
 from ...losses import Expectation, Loss
-from ._quadrature import (
-    in_instance_blocks,
-    kink_log_odds,
-    logit_nodes,
-    sigmoid_step,
-    with_nodes_in_blocks,
-)
+from ._quadrature import kink_log_odds, logit_nodes, quadrature_in_blocks
 from .atoms import Atoms, atoms_of_events
 from .base import Marginal, Split
 
@@ -85,7 +90,7 @@ class LogitNormal(Marginal):
 
     def _in_blocks(self, f: Callable[[LogitNormal], tuple[Array, ...]]) -> tuple[Array, ...]:
         """``f`` of this law, a block of instances at a time: each has hundreds of nodes."""
-        return with_nodes_in_blocks(
+        return quadrature_in_blocks(
             lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4
         )
 
@@ -147,24 +152,24 @@ class Sampled(Marginal):
         law, has_kernel = self, kernel_name(loss) is not None
         if has_kernel and loc is not None and factor is not None and loc.dtype.char in "df":
             law = replace(self, loc=loc, factor=factor)  # NumPy is much faster than other libraries
-        parts = law._over_instance_blocks(partial(_parts_of_replicates, loss))
+        parts = law._over_instance_blocks(partial(_split_of_replicates, loss))
         total, aleatoric, epistemic, *errors = (back_to_library(x, self.loc) for x in parts)
         return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
     @property
     def mean(self) -> tuple[Array, Array]:
-        t, c = self._over_instance_blocks(lambda points: _across_replicates(points).mean)
+        t, c = self._over_instance_blocks(lambda points: _law_of_replicate_means(points).mean)
         return t, c
 
 
-def _across_replicates(points: Atoms) -> Atoms:
+def _law_of_replicate_means(points: Atoms) -> Atoms:
     """The law of the replicates' means, each over its points."""
     t, c = points.t, points.complement
     xp, n = namespace(t), t.shape[0]
     return Atoms(xp.sum(t, axis=0) / n, None, None if c is None else xp.sum(c, axis=0) / n)
 
 
-def _parts_of_replicates(loss: Loss, points: Atoms) -> tuple[Array, ...]:
+def _split_of_replicates(loss: Loss, points: Atoms) -> tuple[Array, ...]:
     """Total, aleatoric and epistemic uncertainty and their three error bounds.
 
     Each replicate is an ensemble of its points; what their means disagree is the rest of the
@@ -173,9 +178,9 @@ def _parts_of_replicates(loss: Loss, points: Atoms) -> tuple[Array, ...]:
     t, xp = points.t, namespace(points.t)
     replicates = None
     if points.complement is None:
-        replicates = split_atoms(loss, t)
+        replicates = split_atoms_in_kernel(loss, t)
     total, aleatoric, epistemic = replicates or points.split(loss)[:3]
-    across = _across_replicates(points)
+    across = _law_of_replicate_means(points)
     mt, mc = across.mean
     overall = loss.entropy(mt, mc)
     extra = 64 * smallest(total)[1] * overall  # rounding
