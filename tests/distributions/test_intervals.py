@@ -194,7 +194,7 @@ def test_bounds_at_0_stay_at_0(dtype: type) -> None:
     assert np.all(u.total == 0)
 
 
-def test_sum_of_others() -> None:
+def test_sum_of_other_classes() -> None:
     x = np.array([[1.0, 1e-20, 0.0], [1e-20, 1e-20, 1.0]])
     np.testing.assert_array_equal(sum_of_other_classes(x), [[1e-20, 1, 1], [1, 1, 2e-20]])
 

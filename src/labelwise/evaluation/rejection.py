@@ -308,7 +308,8 @@ def _bootstrap_band(
         at = np.linspace(0, 1, BAND_POINTS, endpoint=False)
 
     def values_of_band(curve: RejectionCurve) -> np.ndarray:
-        return replace(curve, rejected=at, n_rejected=_count_rejected(curve.n, at)).value
+        on_grid = replace(curve, rejected=at, n_rejected=_count_rejected(curve.n, at))
+        return np.asarray(on_grid.value)
 
     points, numbers = [], []
     for counts in resampling.counts():

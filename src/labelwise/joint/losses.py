@@ -14,7 +14,7 @@ import numpy as np
 from .._arrays import Array, index_like, like, namespace, not_negative
 from .._errors import InputError
 from .._frames import library_of_frame
-from ..distributions.intervals import sum_of_others
+from ..distributions.intervals import sum_of_other_classes
 from ..losses import (
     CostLoss,
     LogLoss,
@@ -187,7 +187,7 @@ class CostMatrix(JointLoss):
                 f"has K = {p.shape[-1]} classes"
             )
         if self.is_zero_one:
-            return sum_of_others(p)
+            return sum_of_other_classes(p)
         risks = p[..., :1] * like(self.table[0], p)
         # class by class: NumPy is slow in sums over a short last axis
         for k, costs in enumerate(self.table[1:], start=1):
