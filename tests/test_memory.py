@@ -16,7 +16,6 @@ import pytest
 
 import labelwise as lw
 from labelwise._engine import compute
-from labelwise._engine import kernel as kernels
 from ways import KERNELS, use_kernel
 
 LIMIT = 64_000_000
@@ -62,7 +61,6 @@ def test_no_temporary_has_the_size_of_the_predictions(
     """
     slow = isinstance(loss, lw.BetaLoss | lw.CustomLoss)
     monkeypatch.setattr(compute, "BLOCK", 1 << 12)
-    monkeypatch.setattr(kernels, "PIECE", 1 << 12)
     p = probs(4000 if slow else 6000)
     maps = p.reshape(9, -1, 1000, 10)
     lw.decompose(lw.Ensemble(p[:, :2], weights=np.ones(9)), loss)  # what it imports stays

@@ -51,9 +51,9 @@ def everything(
     p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object
 ) -> list[np.ndarray]:
     labels = p.shape[-1] if options.get("events") is None else len(options["events"].offsets) // 2
-    costs = ensembles.kernel_cost_table(lw.CostLoss(0.3, 9), labels, p.dtype.name)
+    costs = lw.CostLoss(0.3, 9).table(labels, p.dtype.name)
     result = _kernels.split(loss, p, weights, costs=costs if loss == "cost" else None, **options)
-    return [*(result.labelwise or ()), *result.sums, *(result.joint or ())]
+    return [*(result.parts or ()), *result.sums, *(result.joint or ())]
 
 
 def cuts(k: int) -> _kernels.EventLists:
@@ -145,7 +145,7 @@ def test_sums_of_any_number_of_classes_and_instances(kernel: str, dtype: str) ->
             p = np.random.default_rng(k).dirichlet(np.ones(k), (3, n)).astype(dtype)
             for loss in ("log", "squared"):
                 result = _kernels.split(loss, p)
-                for sums, parts in zip(result.sums, result.labelwise, strict=True):
+                for sums, parts in zip(result.sums, result.parts, strict=True):
                     np.testing.assert_allclose(
                         sums, parts.astype("float64").sum(-1), rtol=20 * eps, atol=1e-30
                     )
@@ -391,7 +391,7 @@ def test_sums_and_joint_measures_are_accurate(kernel: str, weights: str, dtype: 
         for i in range(3):
             error = (1e-12 if dtype == "float64" else 1e-4) if i == 2 else 16 * eps
             exact = truth[loss][..., i]
-            np.testing.assert_allclose(result.labelwise[i], exact, rtol=error, atol=tiny)
+            np.testing.assert_allclose(result.parts[i], exact, rtol=error, atol=tiny)
             np.testing.assert_allclose(result.sums[i], exact.sum(-1), rtol=error, atol=tiny)
             # log loss of all classes at once is the sum of the halves that belong to the labels; of
             # squared loss, the sum itself

@@ -17,7 +17,7 @@ import numpy as np
 from ..events import Events
 from . import kernel
 from .compute import Computed
-from .ensembles import kernel_cost_table, kernel_event_lists, kernel_name
+from .ensembles import kernel_event_lists, kernel_name
 from .host import back_to_library, on_host
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 14, "cost": 1 << 12}
@@ -45,12 +45,11 @@ def split_dirichlet_in_kernel(
     if events is not None:
         offsets, positions, _ = kernel_event_lists(events, q.n_classes, q.class_names)
         labels = len(events.names)
-    unit = 1.0
+    unit, costs = 1.0, None
     if name == "log":
         unit = 1 / log(loss.base)  # of a nat
-    costs = kernel_cost_table(loss, labels, "float64")
-    if costs is not None:
-        costs = np.ascontiguousarray(costs)
+    if name == "cost":
+        costs = np.ascontiguousarray(loss.table(labels, "float64"))
     parts = tuple([np.empty((n, labels), values.dtype) for _ in range(3)])
     threads, pieces = kernel.share_among_threads(members * n * labels, n, SEVERAL[name], n_jobs)
     kernel.native.dirichlet(

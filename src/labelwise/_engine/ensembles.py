@@ -7,7 +7,7 @@ to the equations.
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import log
 from typing import Any
 
@@ -46,13 +46,6 @@ def kernel_unit(loss: Any) -> float:
     return 1.0
 
 
-def kernel_cost_table(loss: Any, n_labels: int, dtype: str) -> np.ndarray | None:
-    """The costs and decision edges that the kernel must know beside the name of a cost loss."""
-    if isinstance(loss, CostLoss):
-        return loss.table(n_labels, dtype)
-    return None
-
-
 @lru_cache(maxsize=64)
 def kernel_event_lists(
     events: Events, n_classes: int, class_names: tuple[str, ...] | None
@@ -73,25 +66,16 @@ def split_ensemble_in_kernel(
     """
     if events is not None and not q.exclusive:
         return None
-    name = kernel_name(loss)
-    differentiable = labelwise and events is None
     values, weights = q.stored, q.weights
     if type(values) is not np.ndarray:
-        needs_gradient = getattr(values, "requires_grad", False)
-        if differentiable and needs_gradient and name in kernel.GRADIENT_LOSSES:
-            from . import torch_gradient
-
-            by_kernel = partial(split_ensemble_in_kernel, loss=loss, events=None, n_jobs=n_jobs)
-            if torch_gradient.has_kernel_gradient(q):
-                return Computed(torch_gradient.split(q, loss, name, kernel_unit(loss), by_kernel))
-        if differentiable and type(loss) in NAMES and library(values) == "JAX":
-            from . import jax_traced
-
-            if jax_traced.is_traced_ensemble(q):
-                return Computed(jax_traced.split(q, loss, kernel_unit(loss)))
+        if labelwise and events is None:
+            parts = _split_with_derivatives(q, loss, n_jobs)
+            if parts is not None:
+                return Computed(parts)
         values = on_host(values)
     if weights is not None:
         weights = on_host(weights)
+    name = kernel_name(loss)
     if name is None or values is None or (weights is None and q.weights is not None):
         return None
     view = kernel.flatten_instances(values)
@@ -103,31 +87,15 @@ def split_ensemble_in_kernel(
             return split_ensemble_in_kernel(part, loss, events, n_jobs, labelwise=labelwise)
 
         return Computed(*in_blocks(of_slice, q, 0))  # slice by slice, without a copy of all
-    if events is not None and view.shape[0] * view.shape[2] * 256 > MAX_TILE:
-        return None
-    return _run_split_kernel(name, q, view, weights, loss, events, labelwise, n_jobs)
-
-
-def _run_split_kernel(
-    name: str,
-    q: Any,
-    view: np.ndarray,
-    weights: np.ndarray | None,
-    loss: Any,
-    events: Events | None,
-    labelwise: bool,
-    n_jobs: int | None,
-) -> Computed:
-    """All from one pass of the kernel over the predictions ``view`` (M, N, K)."""
-    if weights is not None and weights.ndim > 1:
-        weights = weights.reshape(view.shape[:2])
     n_labels, lists, costs = view.shape[-1], None, None
     if events is not None:
+        if view.shape[0] * view.shape[2] * 256 > MAX_TILE:
+            return None
         n_labels = len(events.names)
         lists = kernel_event_lists(events, view.shape[-1], q.class_names)
     if name == "cost":
-        costs = kernel_cost_table(loss, n_labels, dtype_name(q.stored))
-    result = kernel.split(
+        costs = loss.table(n_labels, dtype_name(values))
+    computed = kernel.split(
         name,
         view,
         weights,
@@ -137,16 +105,35 @@ def _run_split_kernel(
         costs=costs,
         events=lists,
     )
-    if q.stored is view:  # of NumPy with one axis of instances: nothing to give back its shape
-        return Computed(result.labelwise or (), None, result.sums, result.joint)
-    batch = tuple(q.stored.shape[1:-1])
+    if view is q.stored:  # of NumPy with one axis of instances: nothing to give back its shape
+        return computed
 
-    def shaped(arrays: tuple[np.ndarray, ...] | None) -> tuple[Array, ...] | None:
+    def shaped(arrays: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
         if arrays is None:
             return None
-        return tuple([back_to_library(_unflatten(x, batch), q.stored) for x in arrays])
+        return _shaped_like(arrays, q.stored)
 
-    return Computed(shaped(result.labelwise) or (), None, shaped(result.sums), shaped(result.joint))
+    parts, _, sums, joint = computed
+    return Computed(_shaped_like(parts, q.stored), None, shaped(sums), shaped(joint))
+
+
+def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of an ensemble of PyTorch or JAX that is
+    differentiated or traced, if that has code of its own.
+    """
+    if type(loss) not in (LogLoss, SquaredLoss):
+        return None
+    if library(q.stored) == "JAX":
+        from . import jax_traced
+
+        if jax_traced.is_traced_ensemble(q):
+            return jax_traced.split(q, loss, kernel_unit(loss))
+    elif getattr(q.stored, "requires_grad", False) and kernel.native is not None:
+        from . import torch_gradient
+
+        if torch_gradient.has_kernel_gradient(q):
+            return torch_gradient.split(q, loss, kernel_unit(loss), n_jobs)
+    return None
 
 
 def split_atoms_in_kernel(loss: Any, t: Array) -> tuple[Array, ...] | None:
@@ -156,19 +143,28 @@ def split_atoms_in_kernel(loss: Any, t: Array) -> tuple[Array, ...] | None:
     name, values = kernel_name(loss), on_host(t)
     if name is None or values is None:
         return None
-    m, *batch, k = values.shape
+    m, k = values.shape[0], values.shape[-1]
     # without a copy where the classes lie apart
     view = np.moveaxis(np.moveaxis(values, -1, 0).reshape(k, m, -1), 0, -1)
-    costs = kernel_cost_table(loss, k, dtype_name(t))
+    costs = None
+    if name == "cost":
+        costs = loss.table(k, dtype_name(t))
     # one thread: between these short calls the others would spin, on cores that have better to do
-    result = kernel.split(name, view, unit=kernel_unit(loss), costs=costs, threads=1)
-    parts = result.labelwise or ()
-    return tuple([back_to_library(_unflatten(part, tuple(batch)), t) for part in parts])
+    computed = kernel.split(name, view, unit=kernel_unit(loss), costs=costs, threads=1)
+    return _shaped_like(computed.parts, t)
 
 
-def _unflatten(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    """(N,) or (N, K) with the axes of the instances again, as a view."""
-    labels = part.shape[1:]
-    if part.flags.c_contiguous or not part.size:
-        return part.reshape((*batch, *labels))
-    return np.moveaxis(part.T.reshape((*labels, *batch)), 0, -1)
+def _shaped_like(arrays: tuple[Array, ...], x: Array) -> tuple[Array, ...]:
+    """Results (N,) or (N, K) in the library and with the axes of instances of ``x`` (M, ..., K), as
+    views where that is possible.
+    """
+    batch = tuple(x.shape[1:-1])
+    shaped = []
+    for result in arrays:
+        labels = result.shape[1:]
+        if result.flags.c_contiguous or not result.size:
+            part = result.reshape((*batch, *labels))
+        else:
+            part = np.moveaxis(result.T.reshape((*labels, *batch)), 0, -1)
+        shaped.append(back_to_library(part, x))
+    return tuple(shaped)

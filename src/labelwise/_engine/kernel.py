@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .blocks import row_blocks
+from .compute import Computed
 
 
 def _load_kernel() -> tuple[Any, str | None]:
@@ -59,10 +62,7 @@ SEVERAL = {
     "cost": 1 << 17,
     "check": 1 << 18,
 }
-PIECE = 1 << 16  # predictions that are checked at once without the kernel
-GRADIENT_LOSSES = ("log", "squared")  # of `slopes`; others are left to the equations
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def level() -> str:
@@ -126,16 +126,6 @@ class EventLists(NamedTuple):
     """
 
 
-class Result(NamedTuple):
-    """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log and squared
-    loss, joint (N,).
-    """
-
-    labelwise: Three | None
-    sums: Three
-    joint: Three | None
-
-
 def split(
     loss: str,
     probs: np.ndarray,
@@ -146,13 +136,15 @@ def split(
     threads: int | None = None,
     costs: np.ndarray | None = None,
     events: EventLists | None = None,
-) -> Result:
+) -> Computed:
     """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared",
     "spherical" or "cost" loss.
 
     ``weights`` are (M,) or (M, N) and sum to 1 over the members. ``costs`` (4, K) are those of
     false positives and negatives, and the edges of the decision. With ``events`` the results are
     (N, E).
+
+    Sums are (N,), as are the joint measures, which log and squared loss have.
     """
     _, n, k = probs.shape
     plan = _plan_of_job(probs, SEVERAL[loss], threads)
@@ -161,16 +153,16 @@ def split(
     labels, by_label = k, plan.class_major  # results have the labels apart, too
     if events is not None:
         labels, by_label = len(events.offsets) // 2, True
-    parts: Three | None = None
+    parts: tuple[np.ndarray, ...] | None = None
     if labelwise:
         shape = (labels, n) if by_label else (n, labels)
         parts = np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)
     sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
-    joint: Three | None = None
+    joint: tuple[np.ndarray, ...] | None = None
     if loss == "log":
         joint = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     if weights is not None:
-        weights = _weights_for_kernel(weights, dtype)
+        weights = _weights_for_kernel(weights, probs, dtype)
     if costs is not None:
         costs = np.ascontiguousarray(costs, dtype)
     native.split(
@@ -191,19 +183,21 @@ def split(
         pieces=plan.pieces,
         workers=plan.threads - 1,
     )
-    if parts is not None and by_label:
+    if parts is None:
+        parts = ()
+    elif by_label:
         parts = (parts[0].T, parts[1].T, parts[2].T)
     if loss == "squared":
         joint = sums
     if events is not None:
         joint = None
-    return Result(parts, sums, joint)
+    return Computed(parts, None, sums, joint)
 
 
-def _weights_for_kernel(weights: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """Weights (M,) or (M, N) as the kernel reads them."""
-    if weights.ndim == 2:
-        return weights.astype(dtype, copy=False)
+def _weights_for_kernel(weights: np.ndarray, probs: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Weights (M,) or (M, ...) of ``probs`` (M, N, K) as the kernel reads them."""
+    if weights.ndim > 1:
+        return weights.reshape(probs.shape[:2]).astype(dtype, copy=False)
     return np.require(weights, dtype, ["C", "A"])
 
 
@@ -216,11 +210,11 @@ def slopes(
     unit: float = 1.0,
 ) -> np.ndarray:
     """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
-    uncertainty (N, K), or by epistemic uncertainty alone, under one of the `GRADIENT_LOSSES`.
+    uncertainty (N, K), or by epistemic uncertainty alone, under "log" or "squared" loss.
     """
     plan = _plan_of_job(probs, SEVERAL["log"], None)
     if weights is not None:
-        weights = _weights_for_kernel(weights, plan.dtype)
+        weights = _weights_for_kernel(weights, probs, plan.dtype)
     result = np.empty(probs.shape, plan.dtype)
     native.slopes(
         level=_level,
@@ -257,32 +251,25 @@ def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bo
     `_validation.check_range` explains failures.
     """
     if native is None:
-        if x.dtype.kind != "f":  # the bits of bfloat16
-            return False
-        return all(_in_unit_interval(part, tolerance, sum_to_one) for part in _pieces_to_check(x))
+        return _holds_probabilities_in_numpy(x, tolerance, sum_to_one)
     view = flatten_instances(x)
     if view is None:
         return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
     return check(view, tolerance, sum_to_one=sum_to_one)
 
 
-def _pieces_to_check(x: np.ndarray) -> Iterator[np.ndarray]:
-    """The values in single or double precision, about `PIECE` at a time."""
-    wide = np.result_type(x, np.float32)
-    if x.ndim == 2 or x.size <= PIECE:
-        yield x.astype(wide, copy=False)
-        return
-    step = max(1, PIECE * x.shape[1] // x[0].size)
-    for member in x:
-        for i in range(0, len(member), step):
-            yield member[i : i + step].astype(wide, copy=False)
-
-
-def _in_unit_interval(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    """Whether ``x`` (..., K) holds probabilities, in NumPy."""
-    if not (x.min() >= 0 and x.max() <= 1 + tolerance):  # also for NaN
+def _holds_probabilities_in_numpy(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    if x.dtype.kind != "f":  # the bits of bfloat16
         return False
-    return not sum_to_one or bool(np.all(np.abs(x.sum(axis=-1) - 1) <= tolerance))
+    wide = np.result_type(x, np.float32)
+    for member in x:
+        for rows in row_blocks(len(member), member[0].size):
+            part = member[rows].astype(wide, copy=False)
+            if not (part.min() >= 0 and part.max() <= 1 + tolerance):  # also for NaN
+                return False
+            if sum_to_one and np.any(np.abs(part.sum(axis=-1) - 1) > tolerance):
+                return False
+    return True
 
 
 def check(

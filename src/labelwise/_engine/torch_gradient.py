@@ -7,7 +7,6 @@ devices, and compiled code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -26,32 +25,24 @@ def has_kernel_gradient(q: Any) -> bool:
     return probs.dtype in (torch.float32, torch.float64)
 
 
-def split(
-    q: Any, loss: Any, name: str, unit: float, by_kernel: Callable[[Any], Any]
-) -> tuple[torch.Tensor, ...]:
-    """Total, aleatoric and epistemic uncertainty of the ensemble ``q`` as part of the graph.
-
-    ``by_kernel`` computes them for constant predictions; ``name`` and ``unit`` are what the kernel
-    calls the loss, and what a bit is in it.
+def split(q: Any, loss: Any, unit: float, n_jobs: int | None) -> tuple[torch.Tensor, ...]:
+    """Total, aleatoric and epistemic uncertainty of the ensemble ``q`` as part of the graph;
+    ``unit``: what a bit is in that of the loss.
     """
-    parts: tuple[torch.Tensor, ...] = _Parts.apply(q.stored, q, loss, (name, unit), by_kernel)
+    parts: tuple[torch.Tensor, ...] = _Parts.apply(q.stored, q, loss, unit, n_jobs)
     return parts
 
 
 class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     @staticmethod
     def forward(
-        ctx: Any,
-        probs: torch.Tensor,
-        q: Any,
-        loss: Any,
-        kernel_loss: tuple[str, float],
-        by_kernel: Callable[[Any], Any],
+        ctx: Any, probs: torch.Tensor, q: Any, loss: Any, unit: float, n_jobs: int | None
     ) -> Any:
         ctx.save_for_backward(probs)
         ctx.set_materialize_grads(False)
-        ctx.q, ctx.loss, ctx.kernel_loss = q.with_values(stored=None), loss, kernel_loss
-        return by_kernel(q.with_values(stored=probs.detach().contiguous())).parts
+        ctx.q, ctx.loss, ctx.unit = q.with_values(stored=None), loss, unit
+        constant = q.with_values(stored=probs.detach().contiguous())
+        return constant.fast(loss, None, n_jobs).parts
 
     @staticmethod
     def backward(ctx: Any, *given: torch.Tensor | None) -> Any:
@@ -70,8 +61,5 @@ class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         weights = ctx.q.weights
         if weights is not None:
             weights = weights.numpy()
-            if weights.ndim > 1:
-                weights = weights.reshape(m, -1)
-        name, unit = ctx.kernel_loss
-        found = kernel.slopes(name, flat, weights, rows, unit=unit)
+        found = kernel.slopes(ctx.loss.name, flat, weights, rows, unit=ctx.unit)
         return torch.from_numpy(found).reshape(probs.shape), None, None, None, None

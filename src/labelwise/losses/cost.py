@@ -109,11 +109,6 @@ class CostLoss(Loss):
         # not the minimum: where both cost the same, its derivative is one that neither side has
         return namespace(t).where(self._should_act(t, c), a * c, b * t)
 
-    def slope(self, t: Array, c: Array) -> Array:
-        """G'(t): b where it is best not to act, else −a."""
-        a, b = self._costs(t)
-        return namespace(t).where(self._should_act(t, c), -a, b)
-
     def _should_act(self, t: Array, c: Array) -> Array:
         """Whether b·t > a·c, decided without rounding: by the smaller of t and c against its exact
         share of the costs.
