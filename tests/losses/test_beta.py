@@ -265,16 +265,16 @@ def test_the_whole_beta_family_is_proper(a: float, b: float) -> None:
 def test_beta_parameters(value: float) -> None:
     with refused(
         ValueError,
-        "`a` must be finite and greater than -1, or the loss has no finite entropy",
+        "`a` must be greater than -1, or the loss has no finite entropy",
         f"got {value!r}",
     ):
         lw.BetaLoss(value, 0)
-    with refused(ValueError, "`b` must be finite and greater than -1"):
+    with refused(ValueError, "`b` must be greater than -1"):
         lw.BetaLoss(0, value)
 
 
 def test_beta_parameters_of_other_kinds() -> None:
-    with refused(ValueError, "`b` must be at most 12", "got 13"):
+    with refused(ValueError, "`b` must be greater than -1", "at most 12", "got 13"):
         lw.BetaLoss(1, 13)
     with refused(TypeError, "`a` must be a number greater than -1; got '1'"):
         lw.BetaLoss("1", 1)  # type: ignore[arg-type]

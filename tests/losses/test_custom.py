@@ -157,7 +157,7 @@ def test_the_corner_of_a_custom_loss_is_found() -> None:
 
 
 def test_improper_custom_loss() -> None:
-    place = "when the truth is 0.3, forecasting 1e-06 costs 0.3 and the truth itself 0.42"
+    place = "when the truth is 0.25, forecasting 1e-06 costs 0.250001 and the truth itself 0.375"
     with refused(ValueError, "`phi` must be a proper loss; it is not proper", place):
         lw.CustomLoss(lambda f, y: abs(f - y))
 

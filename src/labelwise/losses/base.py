@@ -51,11 +51,10 @@ class Loss:
         """
         xp = namespace(t)
         value = self.divergence(t, m, c, mc, d)
-        never, always = self.unbounded
-        if never:
-            value = xp.where((m <= 0) & (t > 0), xp.full_like(value, inf), value)
-        if always:
-            value = xp.where((mc <= 0) & (c > 0), xp.full_like(value, inf), value)
+        ruled_out = (m <= 0) & (t > 0), (mc <= 0) & (c > 0)
+        for infinite, where in zip(self.unbounded, ruled_out, strict=True):
+            if infinite:
+                value = xp.where(where, xp.full_like(value, inf), value)
         return value
 
     @property
@@ -64,13 +63,14 @@ class Loss:
         wrong.
         """
         with np.errstate(all="ignore"):
-            losses = self.phi(np.zeros(1), 1), self.phi(np.ones(1), 0)
-        return bool(np.any(np.isinf(losses[0]))), bool(np.any(np.isinf(losses[1])))
+            never, always = self.phi(np.zeros(1), 1), self.phi(np.ones(1), 0)
+        return bool(np.isinf(never).any()), bool(np.isinf(always).any())
 
     @property
     def maximum(self) -> Any:
         """The largest value of the entropy (per event where costs differ)."""
-        return float(self.entropy(np.asarray(self.peak)))
+        largest = np.asarray(self.entropy(np.asarray(self.peak)))
+        return largest if largest.ndim else float(largest)
 
     @property
     def peak(self) -> Any:
@@ -98,20 +98,20 @@ class Loss:
         and it has the derivatives it has for a constant share.
         """
         xp = namespace(t)
+        width = xp.where(t + u <= c + uc, u - t, c - uc)
 
-        def regrets(share: Array, t: Array, c: Array, u: Array, uc: Array) -> tuple[Array, Array]:
-            width = xp.where(t + u <= c + uc, u - t, c - uc)
+        def regrets(share: Array) -> tuple[Array, Array]:
             step, rest = share * width, (1 - share) * width
             f, fc = t + step, uc + rest
             return self.divergence(t, f, c, fc, -step), self.divergence(u, f, uc, fc, rest)
 
-        fixed = [without_gradient(x) for x in (t, c, u, uc)]
-        low = xp.zeros_like(fixed[0])
+        low = xp.zeros_like(t)
         for i in range(1, 28):
             share = low + 2.0**-i
-            below, above = regrets(share, *fixed)
+            below, above = regrets(share)
             low = xp.where(above > below, share, low)
-        below, above = regrets(low, t, c, u, uc)
+        low = without_gradient(low)
+        below, above = regrets(low)
         return (1 - low) * below + low * above
 
     def epistemic(self, expect: Expectation, mt: Array, mc: Array) -> Array:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -43,20 +42,16 @@ class BetaLoss(Loss):
         for key, value in (("a", self.a), ("b", self.b)):
             if not isinstance(value, int | float | np.number):
                 raise TypeError(f"`{key}` must be a number greater than -1; got {value!r}")
-            if not -1 < value < inf:
+            if not -1 < value <= MAX_PARAMETER:
                 raise InputError(
-                    f"`{key}` must be finite and greater than -1, or the loss has no finite "
-                    f"entropy; got {value!r}"
-                )
-            if value > MAX_PARAMETER:
-                raise InputError(
-                    f"`{key}` must be at most {MAX_PARAMETER} (the integrals lose their accuracy "
-                    f"beyond); got {value!r}"
+                    f"`{key}` must be greater than -1, or the loss has no finite entropy, and at "
+                    f"most {MAX_PARAMETER}, beyond which it is not accurate; got {value!r}"
                 )
 
     @cached_property
-    def _integrals(self) -> tuple[_BetaLossIntegral, _BetaLossIntegral]:
-        return _BetaLossIntegral.prepare(self.a, self.b), _BetaLossIntegral.prepare(self.b, self.a)
+    def _halves(self) -> tuple[_BetaLossHalf, _BetaLossHalf]:
+        """For probabilities and for complements up to ½."""
+        return _BetaLossHalf.prepare(self.a, self.b), _BetaLossHalf.prepare(self.b, self.a)
 
     def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
         """φ(t, 1) and φ(t, 0); at the ends the right value with the slope of the nearest number
@@ -66,8 +61,10 @@ class BetaLoss(Loss):
         tiny, half_eps = smallest(t)
         t_inside = xp.where(t > 0, t, like(tiny, t))
         c_inside = xp.where(c > 0, c, like(half_eps, c))
-        one = self._integrals[0](t_inside, c_inside)
-        zero = self._integrals[1](c_inside, t_inside)
+        low = t <= c
+        first, second = self._halves
+        one = _from_halves(low, ~low, t_inside, c_inside, first.upper, second.lower)
+        zero = _from_halves(low, ~low, t_inside, c_inside, first.lower, second.upper)
         return (
             xp.where(c > 0, one, one - without_gradient(one)),
             xp.where(t > 0, zero, zero - without_gradient(zero)),
@@ -79,22 +76,12 @@ class BetaLoss(Loss):
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = with_complement(t, c)
-        if not is_numpy_array(t):
-            one, zero = self._partial_losses(t, c)
-            return t * one + c * zero
-        value = np.zeros(t.shape, t.dtype)
-        flat = value.reshape(-1)  # indices are taken from it much faster than masks
-        # at the ends it is 0
-        low = np.flatnonzero((t > 0) & (t <= c))
-        high = np.flatnonzero((c > 0) & (t > c))
-        flat[low] = self._halves[0](t.take(low))
-        flat[high] = self._halves[1](c.take(high))
-        return value
-
-    @cached_property
-    def _halves(self) -> tuple[_BetaLossHalfEntropy, _BetaLossHalfEntropy]:
-        one, zero = self._integrals
-        return _BetaLossHalfEntropy.prepare(one, zero), _BetaLossHalfEntropy.prepare(zero, one)
+        if is_numpy_array(t):  # faster, but without the slope at the ends, where it is 0
+            first, second = self._halves
+            low, high = (t > 0) & (t <= c), (c > 0) & (t > c)
+            return _from_halves(low, high, t, c, first.entropy, second.entropy)
+        one, zero = self._partial_losses(t, c)
+        return t * one + c * zero
 
     def divergence(
         self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
@@ -105,16 +92,9 @@ class BetaLoss(Loss):
         t, m, c, mc, d = with_complements(t, m, c, mc, d)
         xp = namespace(t)
         one_m, zero_m = self._partial_losses(m, mc)
-        near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
         far = not_negative(t * one_m + c * zero_m - self.entropy(t, c))
-        if is_numpy_array(d):  # only where it is taken: it costs many powers
-            m, mc, d = np.broadcast_arrays(m, mc, d)
-            far, at = np.asarray(far), np.flatnonzero(near)
-            far.reshape(-1)[at] = self._near_divergence(m.take(at), mc.take(at), d.take(at))
-            return far
-        half = xp.ones_like(m) / 2
-        m, mc, step = (xp.where(near, x, safe) for x, safe in ((m, half), (mc, half), (d, 0 * d)))
-        return xp.where(near, self._near_divergence(m, mc, step), far)
+        near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
+        return _fill_in(far, near, self._near_divergence, m, mc, d)
 
     def _near_divergence(self, m: Array, mc: Array, d: Array) -> Array:
         """The integral over s = m + v d, by quadrature over v: no two near numbers are
@@ -141,127 +121,120 @@ class BetaLoss(Loss):
 
 
 @dataclass(frozen=True)
-class _BetaLossIntegral:
-    """∫_t^1 s^(a−1) (1−s)^b ds: a power times a series, on either side of ½.
+class _BetaLossHalf:
+    """φ(t, 1) = ∫_t^1 s^(a−1) (1−s)^b ds, φ(t, 0) = ∫_0^t s^a (1−s)^(b−1) ds and G(t) for
+    0 < t ≤ ½, from powers and Chebyshev series.
 
-    Below ½ it is a constant less ∫_0^t. Where a is small or negative that integral is large or
+    The first is a constant less ∫_0^t. Where a is small or negative that integral is large or
     infinite; then s^(a−1) is taken out of it and integrated by itself.
     """
 
     a: float
-    b: float
-    below: tuple[float, ...]
-    """Of ∫_0^t s^(a−1) [(1−s)^b − 1] ds / t^(a+1), or without the −1 and by t^a where a ≥ ½."""
-    above: tuple[float, ...]
-    """Of ∫_0^c r^b (1−r)^(a−1) dr / c^(b+1)."""
+    constant: float
+    of_upper: tuple[float, ...]
+    """∫_0^t s^(a−1) [(1−s)^b − 1] ds / t^(a+1), or without the −1 and by t^a where a ≥ ½."""
+    of_lower: tuple[float, ...]
+    """φ(t, 0) / t^(a+1)."""
+    of_entropy: tuple[float, ...]
+    """One series for both in the entropy, by t^(a+1)."""
 
     @classmethod
-    def prepare(cls, a: float, b: float) -> _BetaLossIntegral:
+    def prepare(cls, a: float, b: float) -> _BetaLossHalf:
         # a series of n terms, from integrals with as few nodes as they need
-        size = 19 + int(max(a, b, 0)), 14 + int(max(a, b, 0) / 3)
+        n, n_nodes = 19 + int(max(a, b, 0)), 14 + int(max(a, b, 0) / 3)
         if a < 0.5:
-            below = _series_of_mean_loss(lambda s: np.expm1(b * np.log1p(-s)) / s, a, *size)
+            below = _mean_loss(lambda s: np.expm1(b * np.log1p(-s)) / s, a, n_nodes)
         else:
-            below = _series_of_mean_loss(lambda s: np.exp(b * np.log1p(-s)), a - 1, *size)
-        return cls(a, b, below, _series_of_mean_loss(lambda r: (1 - r) ** (a - 1), b, *size))
+            below = _mean_loss(lambda s: (1 - s) ** b, a - 1, n_nodes)
+        lower = _mean_loss(lambda s: (1 - s) ** (b - 1), a, n_nodes)
+        above = _mean_loss(lambda r: (1 - r) ** (a - 1), b, n_nodes)
+        power = a + (a < 0.5)
 
-    @cached_property
-    def constant(self) -> float:
-        half = np.asarray(0.5)
-        return float(self._above(half) + self._below(half))
+        def both(t: np.ndarray) -> np.ndarray:
+            return np.asarray((1 - t) * lower(t) - t ** (power - a) * below(t))
 
-    def _below(self, t: Array) -> Array:
-        power = self.a + 1 if self.a < 0.5 else self.a
-        return _loss_from_series(self.below, 4 * t - 1) * t**power
+        half = np.asarray([0.5])
+        constant = above(half) * half ** (b + 1) + below(half) * half**power
+        series = [
+            _series_of_loss(below, n),
+            _series_of_loss(lower, n),
+            _series_of_loss(both, n + 1),
+        ]
+        return cls(a, float(constant[0]), *series)
 
-    def _above(self, c: Array) -> Array:
-        return _loss_from_series(self.above, 4 * c - 1) * c ** (self.b + 1)
-
-    def _power_to_half(self, t: Array) -> Array:
-        """∫_t^½ s^(a−1) ds."""
+    def _constant_part(self, t: Array) -> Array:
+        """The constant and, where a is small, ∫_t^½ s^(a−1) ds."""
+        if self.a >= 0.5:
+            return self.constant
         xp = namespace(t)
         log_2t = xp.log(2 * t)
         if self.a == 0:
-            return -log_2t
-        return -xp.expm1(self.a * log_2t) / (self.a * 2**self.a)
+            return self.constant - log_2t
+        return self.constant - xp.expm1(self.a * log_2t) / (self.a * 2**self.a)
 
-    def __call__(self, t: Array, c: Array) -> Array:
-        xp = namespace(t)
-        half = xp.ones_like(t) / 2
-        low = t <= half
-        if is_numpy_array(t):  # each side is computed only where it is needed
-            value = np.empty(t.shape, t.dtype)
-            flat, low, high = value.reshape(-1), np.flatnonzero(low), np.flatnonzero(~low)
-            flat[low] = self._from_below(t.take(low))
-            flat[high] = self._above(c.take(high))
-            return value
-        return xp.where(
-            low, self._from_below(xp.where(low, t, half)), self._above(xp.where(low, half, c))
-        )
+    def upper(self, t: Array) -> Array:
+        """φ(t, 1)."""
+        power = self.a + (self.a < 0.5)
+        return self._constant_part(t) - _loss_from_series(self.of_upper, t) * t**power
 
-    def _from_below(self, t: Array) -> Array:
-        """The integral for t ≤ ½."""
-        value = self.constant - self._below(t)
-        return value + self._power_to_half(t) if self.a < 0.5 else value
+    def lower(self, t: Array) -> Array:
+        """φ(t, 0)."""
+        return _loss_from_series(self.of_lower, t) * t ** (self.a + 1)
 
-
-@dataclass(frozen=True)
-class _BetaLossHalfEntropy:
-    """G(t) = t [constant + ∫_t^½ s^(a−1) ds + t^a S(t)] for 0 < t ≤ ½, with one series S for both
-    integrals of NumPy arrays; the middle term only where a is small.
-    """
-
-    upper: _BetaLossIntegral
-    series: tuple[float, ...]
-
-    @classmethod
-    def prepare(cls, upper: _BetaLossIntegral, lower: _BetaLossIntegral) -> _BetaLossHalfEntropy:
-        """From ∫_t^1 s^(a−1) (1−s)^b ds and ∫_0^t s^a (1−s)^(b−1) ds, which are φ(t, 1) and
-        φ(t, 0).
-        """
-
-        def both(t: Array) -> Array:
-            below = _loss_from_series(upper.below, 4 * t - 1)
-            if upper.a < 0.5:
-                below = t * below
-            return (1 - t) * _loss_from_series(lower.above, 4 * t - 1) - below
-
-        return cls(upper, _series_of_loss(both, len(upper.below) + 1))
-
-    def __call__(self, t: Array) -> Array:
-        value = t**self.upper.a * _loss_from_series(self.series, 4 * t - 1)
-        value += self.upper.constant
-        if self.upper.a < 0.5:
-            value += self.upper._power_to_half(t)
+    def entropy(self, t: Array) -> Array:
+        """G(t)."""
+        value = t**self.a * _loss_from_series(self.of_entropy, t)
+        value += self._constant_part(t)
         value *= t
         return value
 
 
-def _series_of_mean_loss(
-    f: Callable[[np.ndarray], np.ndarray], power: float, n: int, n_nodes: int
-) -> tuple[float, ...]:
-    """`_series_of_loss` of u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the
-    power as its weight.
+def _from_halves(
+    low: Array,
+    high: Array,
+    t: Array,
+    c: Array,
+    of_t: Callable[[Array], Array],
+    of_c: Callable[[Array], Array],
+) -> Array:
+    """``of_t(t)`` where ``low``, ``of_c(c)`` where ``high``, else 0."""
+    value = _fill_in(namespace(t).zeros_like(t), low, of_t, t)
+    return _fill_in(value, high, of_c, c)
+
+
+def _fill_in(value: Array, mask: Array, f: Callable[..., Array], *arrays: Array) -> Array:
+    """``value``, but ``f`` of the ``arrays`` where the ``mask`` is; in NumPy it is computed only
+    there, because it costs many powers.
     """
+    if is_numpy_array(value):
+        value, at = np.asarray(value, order="C"), np.flatnonzero(mask)  # faster than the mask
+        value.reshape(-1)[at] = f(*[np.broadcast_to(x, value.shape).take(at) for x in arrays])
+        return value
+    xp = namespace(value)
+    half = xp.ones_like(value) / 2
+    return xp.where(mask, f(*[xp.where(mask, x, half) for x in arrays]), value)
+
+
+def _mean_loss(
+    f: Callable[[np.ndarray], np.ndarray], power: float, n_nodes: int
+) -> Callable[[np.ndarray], np.ndarray]:
+    """u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the power as its weight."""
     from scipy.special import roots_jacobi
 
     x, w = roots_jacobi(n_nodes, 0, power)
-    return _series_of_loss(lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1), n)
+    return lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1)
 
 
-def _series_of_loss(f: Callable[[Array], Array], n: int) -> tuple[float, ...]:
+def _series_of_loss(f: Callable[[Any], Any], n: int) -> tuple[float, ...]:
     """The Chebyshev coefficients, in x = 4u − 1, of a function that is analytic on [0, ½]."""
-    angles = np.pi * (np.arange(n) + 0.5) / n
-    values = f((1 + np.cos(angles)) / 4)
-    coefficients = np.cos(np.outer(np.arange(n), angles)) @ values * (2 / n)
-    coefficients[0] /= 2
-    return tuple(coefficients.tolist())
+    return tuple(np.polynomial.chebyshev.chebinterpolate(lambda x: f((x + 1) / 4), n - 1).tolist())
 
 
-def _loss_from_series(coefficients: tuple[float, ...], x: Array) -> Array:
-    """Σ c_j T_j(x) as a polynomial in x, whose coefficients fall like 3^(−j): the singularity is at
-    x = 3.
+def _loss_from_series(coefficients: tuple[float, ...], t: Array) -> Array:
+    """Σ c_j T_j(x), x = 4t − 1, as a polynomial in x, whose coefficients fall like 3^(−j): the
+    singularity is at x = 3.
     """
+    x = 4 * t - 1
     powers = _powers_of_loss_series(coefficients, smallest(x)[1] / 8)
     value = powers[-1] + 0 * x
     for c in powers[-2::-1]:

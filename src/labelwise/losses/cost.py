@@ -174,14 +174,6 @@ class CostLoss(Loss):
         a, b = self._costs(np.zeros(()))
         return np.where(a + b > 0, a / np.where(a + b > 0, a + b, 1), 0.5)
 
-    @property
-    def maximum(self) -> Any:
-        a, b = self._costs(np.zeros(()))
-        largest = a * b / np.where(a + b > 0, a + b, 1)
-        if np.ndim(largest) == 0:
-            return float(largest)
-        return largest
-
 
 def _check_cost_of_loss(value: Any, where: str, *, single: bool) -> None:
     """Refuse what is no finite cost, or several where a ``single`` one belongs."""

@@ -65,15 +65,15 @@ class CustomLoss(Loss):
         return loss_of_outcome(y, self.function(forecast, 1), self.function(forecast, 0))
 
     @cached_property
-    def _losses_when_right(self) -> dict[int, float]:
+    def _losses_when_right(self) -> tuple[float, float]:
         """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right; NaN or infinite
         where the function does not give them.
         """
-        losses = {0: nan, 1: nan}
+        losses = {1: nan, 0: nan}
         for y in losses:
             with np.errstate(all="ignore"), suppress(ArithmeticError, ValueError):
                 losses[y] = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
-        return losses
+        return losses[1], losses[0]
 
     def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ
@@ -82,15 +82,13 @@ class CustomLoss(Loss):
         xp = namespace(t)
         tiny, half_eps = smallest(t)
         forecast = xp.where(t <= c, t, 1 - c)  # c is more accurate there
-        certain = forecast > 1 - half_eps
-        inside = xp.where(certain, like(1 - half_eps, t), forecast)
-        inside = xp.where(forecast < tiny, like(tiny, t), inside)
+        inside = xp.clip(forecast, tiny, 1 - half_eps)
         one, zero = self.function(inside, 1), self.function(inside, 0)
-        when_right = self._losses_when_right
-        if isfinite(when_right[1]):
-            one = xp.where(certain, like(when_right[1], t), one)
-        if isfinite(when_right[0]):
-            zero = xp.where(forecast <= 0, like(when_right[0], t), zero)
+        one_when_right, zero_when_right = self._losses_when_right
+        if isfinite(one_when_right):
+            one = xp.where(forecast > 1 - half_eps, like(one_when_right, t), one)
+        if isfinite(zero_when_right):
+            zero = xp.where(forecast <= 0, like(zero_when_right, t), zero)
         return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:
@@ -120,8 +118,8 @@ class CustomLoss(Loss):
         # until the ends are neighbors: what is smooth no longer changes between them
         for _ in range(50):
             middle = (low + high) / 2
-            below, above = slope(low) - slope(middle), slope(middle) - slope(high)
-            left = np.abs(below) >= np.abs(above)
+            at_middle = slope(middle)
+            left = np.abs(slope(low) - at_middle) >= np.abs(at_middle - slope(high))
             low, high = np.where(left, low, middle), np.where(left, middle, high)
         jump = np.abs(slope(high) - slope(low))
         at = int(jump.argmax())
@@ -165,7 +163,7 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     as not strictly proper.
 
     >>> print(check_proper(lambda f, y: abs(f - y)))
-    not proper: when the truth is 0.3, forecasting 1e-06 costs 0.3 and the truth itself 0.42
+    not proper: when the truth is 0.25, forecasting 1e-06 costs 0.250001 and the truth itself 0.375
     >>> check_proper(lw.ZeroOneLoss()).ok, check_proper(lw.ZeroOneLoss()).strict
     (True, False)
     """
@@ -173,10 +171,10 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     if not callable(function):
         raise TypeError(f"`phi` must be a function φ(forecast, y), or a Loss; got {loss!r}")
     edge = 10.0 ** np.arange(-6, -2)
-    truth = np.concatenate([[0.3], np.linspace(0, 1, 202)[1:-1], edge, 1 - edge])
+    truth = np.concatenate([np.linspace(0.005, 0.995, 199), edge, 1 - edge])[:, None]
     grid = np.concatenate([np.linspace(0, 1, 402)[1:-1], edge, 1 - edge])
     steps = np.outer([1, -1], 10.0 ** np.arange(-5, 0)).ravel()
-    near = truth[:, None] + steps * np.minimum(truth, 1 - truth)[:, None]
+    near = truth + steps * np.minimum(truth, 1 - truth)
     forecast = np.concatenate([np.broadcast_to(grid, (truth.size, grid.size)), near], axis=1)
 
     def losses(f: np.ndarray, y: int) -> np.ndarray:
@@ -201,24 +199,19 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
         return values
 
     def risk(f: np.ndarray) -> np.ndarray:
-        theta = truth[:, None]
-        return np.asarray(theta * losses(f, 1) + (1 - theta) * losses(f, 0))
+        return np.asarray(truth * losses(f, 1) + (1 - truth) * losses(f, 0))
 
     with np.errstate(all="ignore"):
-        honest, other = risk(truth[:, None]), risk(forecast)
+        honest, other = risk(truth), risk(forecast)
     gain = honest - other
     rounding = 4e-15 * float(np.median(np.abs(other)))  # of φ itself, e.g. of 1 − f/‖f‖
-    fails = gain > 1e-11 * np.maximum(np.abs(honest), np.abs(other)) + rounding
-    apart = (np.abs(forecast - truth[:, None]) > 0.02) & (np.abs(truth - 0.5)[:, None] < 0.49)
-    proper = not np.any(fails)
-    strict = proper and bool(np.all(gain[apart] < -rounding))
-    if strict:
-        return ProperCheck(True, True)
-    shown = np.where(apart if proper else fails, gain, -np.inf)
-    worst = shown.max(axis=1)
-    # the first truth with a failure worth showing
-    plain = np.flatnonzero(worst > 0.01 * np.abs(honest[:, 0]))
-    i = int(plain[0]) if plain.size else int(np.argmax(worst))
-    j = int(np.argmax(shown[i]))
-    place = float(truth[i]), float(forecast[i, j])
+    shown = gain > 1e-11 * np.maximum(np.abs(honest), np.abs(other)) + rounding
+    proper = not shown.any()
+    if proper:
+        apart = (np.abs(forecast - truth) > 0.02) & (np.abs(truth - 0.5) < 0.49)
+        shown = apart & (gain >= -rounding)  # as good as the truth
+        if not shown.any():
+            return ProperCheck(True, True)
+    i, j = np.unravel_index(np.where(shown, gain, -np.inf).argmax(), gain.shape)
+    place = float(truth[i, 0]), float(forecast[i, j])
     return ProperCheck(proper, False, *place, float(honest[i, 0]), float(other[i, j]))
