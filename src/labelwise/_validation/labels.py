@@ -123,15 +123,6 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
     labels = labels.reshape(-1)
     if labels.dtype.kind == "b" and {"False", "True"} >= set(names):
         labels = labels.astype(str)
-    if labels.dtype.kind == "U":
-        found = _look_up_labels(labels, names)
-        if found.min(initial=0) < 0:
-            row = int(np.argmax(found < 0))
-            word = str(labels[row])
-            raise InputError(
-                f"`{name}` names the unknown class {word!r} in row {row}{suggest(word, names)}"
-            )
-        return found
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(labels != np.floor(labels))  # also NaN
         if len(odd):
@@ -140,7 +131,7 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
                 f"{labels[odd[0]]} in row {odd[0]}"
             )
         labels = labels.astype(np.int64)
-    if labels.dtype.kind not in "iu":
+    if labels.dtype.kind not in "iuU":
         raise TypeError(
             f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}"
         )
@@ -178,11 +169,11 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
 def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     """The position of the 1 in each row."""
     one_hot = ((labels == 0) | (labels == 1)).all(-1) & (labels.sum(-1) == 1)
-    bad = np.argwhere(~one_hot)
-    if len(bad):
+    if not one_hot.all():
         raise InputError(
             f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row "
-            f"{bad[0][0]} is not. Labels that may occur together need a MultiLabelEnsemble"
+            f"{np.argwhere(~one_hot)[0][0]} is not. Labels that may occur together need a "
+            "MultiLabelEnsemble"
         )
     return np.asarray(labels.argmax(-1))
 
@@ -197,37 +188,46 @@ def _look_up_labels(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
 def positions(
     labels: np.ndarray, name: str, names: Sequence[str], *, row: int | None = None
 ) -> np.ndarray:
-    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value where all names are integers,
-    else as they are.
+    """Labels (N,) as positions 0 … K−1 in ``names``: text is a name; integers are names where all
+    names are integers, else positions.
 
     ``row`` is the number of the first label, for messages; without it they name none.
     """
     k = len(names)
-    values = integer_names(names)
-    if values is None or np.array_equal(values, np.arange(k)):
-        by_value = False
+    known: list[Any] | None = None
+    if labels.dtype.kind == "U":
+        known = list(names)
+    else:
+        values = integer_names(names)
+        if values is not None and not np.array_equal(values, np.arange(k)):
+            known = values.tolist()
+    if known is None:
         found = np.where((labels >= 0) & (labels < k), labels.astype(np.int64), -1)
     else:
-        by_value = True
-        found = _look_up_labels(labels, values.tolist())
+        found = _look_up_labels(labels, known)
     if found.min(initial=0) >= 0:
         return found
     first = int(np.argmax(found < 0))
-    came = f"got {labels[first]}"
-    if row is not None:
-        came += f" in row {row + first}"
-    if by_value:
-        shown = list(names[:8])
-        if k > 8:
-            shown.append("…")
+    label = labels[first].item()
+    place = "" if row is None else f" in row {row + first}"
+    if isinstance(label, str):
         raise InputError(
-            f"`{name}` must be among the class names, which are integers: "
-            f"{', '.join(shown)}; {came}",
-            fix="positions",
-            last=k - 1,
-            name=name,
+            f"`{name}` names the unknown class {label!r}{place}{suggest(label, names)}"
         )
-    raise InputError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); {came}")
+    if known is None:
+        raise InputError(
+            f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {label}{place}"
+        )
+    shown = list(names[:8])
+    if k > 8:
+        shown.append("…")
+    raise InputError(
+        f"`{name}` must be among the class names, which are integers: {', '.join(shown)}; "
+        f"got {label}{place}",
+        fix="positions",
+        last=k - 1,
+        name=name,
+    )
 
 
 def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
@@ -237,17 +237,13 @@ def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
     >>> class_position(1, ["cat", "dog"], "label"), class_position(1, ["1", "2"], "label")
     (1, 0)
     """
-    if isinstance(label, str):
-        if label not in names:
-            raise InputError(
-                f"`{parameter}` names the unknown class {label!r}{suggest(label, names)}"
-            )
-        return list(names).index(label)
-    if isinstance(label, bool) or not hasattr(label, "__index__"):
+    if isinstance(label, bool) or not (isinstance(label, str) or hasattr(label, "__index__")):
         raise TypeError(
             f"`{parameter}` must be a class: its name, or a whole number; got {label!r}"
         )
-    return int(positions(np.asarray([index(label)]), parameter, names)[0])
+    if not isinstance(label, str):
+        label = index(label)
+    return int(positions(np.asarray([label]), parameter, names)[0])
 
 
 def integer_names(names: Sequence[str]) -> np.ndarray | None:

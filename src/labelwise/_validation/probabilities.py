@@ -56,13 +56,15 @@ def check_range(probs: Array, name: str, tolerance: float, kind: str) -> None:
         f"`{name}` must lie between 0 and 1; values range from {low:.4g} to {high:.8g} for shape "
         f"{tuple(probs.shape)}"
     )
+    fix: str | None = "clip"
     if low >= 0 and bool(xp.all(xp.abs(xp.sum(probs, axis=-1) - 100) < 1)):
-        raise InputError(f"{sentence}. They sum to 100. Percentages? Divide by 100")
-    if bool(xp.all(probs == xp.round(probs))):
-        raise InputError(sentence, fix="logits_or_labels", kind=kind)
-    if low < -1e-3 or high > 1.5:
-        raise InputError(sentence, fix="logits", kind=kind)
-    raise InputError(sentence, fix="clip", name=name)
+        sentence += ". They sum to 100. Percentages? Divide by 100"
+        fix = None
+    elif bool(xp.all(probs == xp.round(probs))):
+        fix = "logits_or_labels"
+    elif low < -1e-3 or high > 1.5:
+        fix = "logits"
+    raise InputError(sentence, fix=fix, kind=kind, name=name)
 
 
 def check_sums(probs: Array, name: str, tolerance: float) -> None:
@@ -75,25 +77,31 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
         return
     shape = tuple(probs.shape)
     low, high = float(xp.min(sums)), float(xp.max(sums))
-    rule = (
-        f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within {tolerance:g}"
-    )
     came = f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
-    for axis in range(probs.ndim - 1):
-        if bool(xp.all(xp.abs(xp.sum(probs, axis=axis) - 1) <= tolerance)):
-            fix = "class_axis" if axis else "class_axis_first"
-            raise InputError(f"{rule}; {came}", fix=fix, axis=axis)
     wrong = np.argwhere(np.abs(to_numpy(sums) - 1) > tolerance)
-    n_rows = prod(shape[:-1])
-    if len(wrong) < n_rows / 2:  # these are probabilities, and some of them are wrong
+    n_rows, fix, axis = prod(shape[:-1]), "logits_or_multilabel", 0
+    others = [
+        i
+        for i in range(probs.ndim - 1)
+        if bool(xp.all(xp.abs(xp.sum(probs, axis=i) - 1) <= tolerance))
+    ]
+    if others:
+        axis = others[0]
+        fix = "class_axis" if axis else "class_axis_first"
+    elif len(wrong) < n_rows / 2:  # these are probabilities, and some of them are wrong
         place = tuple(map(int, wrong[0]))
         verb = "does" if len(wrong) == 1 else "do"
-        rows = f"{len(wrong):,} of {n_rows:,} rows {verb} not, the first at index {place}"
+        came = f"{len(wrong):,} of {n_rows:,} rows {verb} not, the first at index {place}; {came}"
         fix = "normalize" if high < 1.1 else "rows_together"
-        raise InputError(f"{rule}; {rows}; {came}", fix=fix, name=name)
-    if low > 0.9 and high < 1.1:
-        raise InputError(f"{rule}; {came}", fix="normalize", name=name)
-    raise InputError(f"{rule}; {came}", fix="logits_or_multilabel")
+    elif low > 0.9 and high < 1.1:
+        fix = "normalize"
+    raise InputError(
+        f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within "
+        f"{tolerance:g}; {came}",
+        fix=fix,
+        name=name,
+        axis=axis,
+    )
 
 
 def check_logits(logits: Array, *, exclusive: bool) -> None:
