@@ -467,7 +467,7 @@ def test_names(make: Any) -> None:
     for value in ("abc", {"a", "b", "c"}, 3):
         with refused(
             TypeError,
-            "`class_names` must be a sequence of 3 class names, in the order of the classes",
+            "`class_names` must be a sequence of 3 names, in order",
             repr(value),
         ):
             make(value)

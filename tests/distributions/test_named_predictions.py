@@ -295,7 +295,7 @@ def test_names_of_members_that_do_not_fit() -> None:
         lw.Ensemble(PROBS, member_names=["a"])
     with refused(InputError, "`member_names` must be distinct; got 'a' twice"):
         lw.Ensemble(PROBS, member_names=["a"] * n)
-    with refused(TypeError, "`member_names` must be a sequence of names; got 'abc'"):
+    with refused(TypeError, "`member_names` must be a sequence of", "got 'abc'"):
         lw.Ensemble(PROBS, member_names="abc")
     named = dict(zip("abcdefgh", PROBS, strict=False))
     with refused(InputError, "`member_names` must be the names that the members have, 'a', "):

@@ -33,21 +33,22 @@ def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
                 f"{listed(list(names))}"
             )
         names = in_order
+    return distinct_names(names, n, "class_names", f"K = {n} classes")
+
+
+def distinct_names(names: Any, n: int, parameter: str, what: str) -> tuple[str, ...]:
+    """``names`` as a tuple of ``n`` different strings; ``what`` they name is for messages."""
     if isinstance(names, str | Set) or not isinstance(names, Iterable):
-        raise TypeError(
-            f"`class_names` must be a sequence of {n} class names, in the order of the classes; "
-            f"got {names!r}"
-        )
-    names = tuple(map(str, names))
-    if len(names) != n:
+        raise TypeError(f"`{parameter}` must be a sequence of {n} names, in order; got {names!r}")
+    given = tuple(map(str, names))
+    if len(given) != n:
         raise InputError(
-            f"`class_names` must name each of the K = {n} classes; got {len(names)} names: "
-            f"{', '.join(map(repr, names[:5]))}"
+            f"`{parameter}` must name each of the {what}; got {len(given)} names: {listed(given)}"
         )
-    twice = repeated(names)
+    twice = repeated(given)
     if twice is not None:
-        raise InputError(f"`class_names` must be distinct; got {twice!r} twice")
-    return names
+        raise InputError(f"`{parameter}` must be distinct; got {twice!r} twice")
+    return given
 
 
 def as_numpy(x: Any, name: str) -> np.ndarray:

@@ -123,9 +123,8 @@ class CostLoss(Loss):
     def _per_event(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Both costs of each event; of all, if they are the same."""
         costs: Any = self.false_positive, self.false_negative
-        a, b = np.atleast_1d(*costs)
-        n = max(len(a), len(b))
-        return tuple(np.resize(a, n).tolist()), tuple(np.resize(b, n).tolist())
+        a, b = np.broadcast_arrays(*np.atleast_1d(*costs))
+        return tuple(a.tolist()), tuple(b.tolist())
 
     def table(self, n: int, dtype: str) -> np.ndarray:
         """For each of ``n`` events both costs and both edges of the decision, (4, n)."""
@@ -207,17 +206,19 @@ def _cost_loss_table(a: tuple[float, ...], b: tuple[float, ...], dtype: str) -> 
     comparison with them decides exactly: the largest t with t ≤ a/(a+b), the smallest such c.
     """
     number = np.dtype(dtype).type
+
+    def rounded_down(exact: Fraction) -> float:
+        nearest = number(float(exact))
+        if Fraction(float(nearest)) > exact:
+            nearest = np.nextafter(nearest, number(-2))
+        return float(nearest)
+
     below, above = [], []
     for cost, other in zip(a, b, strict=True):
         whole = Fraction(cost) + Fraction(other)
-        exact = Fraction(1, 2)  # where both are 0
+        share = Fraction(1, 2)  # where both are 0
         if whole:
-            exact = Fraction(cost) / whole
-        low, high = number(float(exact)), number(float(1 - exact))
-        if Fraction(float(low)) > exact:
-            low = np.nextafter(low, number(-1))
-        if Fraction(float(high)) < 1 - exact:
-            high = np.nextafter(high, number(2))
-        below.append(float(low))
-        above.append(float(high))
+            share = Fraction(cost) / whole
+        below.append(rounded_down(share))
+        above.append(-rounded_down(share - 1))
     return np.array([a, b, below, above])

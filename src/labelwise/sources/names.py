@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .._errors import InputError, listed
 from .._frames import repeated
+from .._validation.labels import distinct_names
 from .design import Factors
 
 
@@ -19,18 +19,7 @@ def as_member_names(
         levels = zip(*(factors or {}).values(), strict=True)
         joined = tuple(map(" / ".join, levels))
         return joined if joined and repeated(joined) is None else None
-    if isinstance(names, str):
-        raise TypeError(f"`member_names` must be a sequence of names; got {names!r}")
-    given = tuple(map(str, names))
-    if len(given) != n_members:
-        raise InputError(
-            f"`member_names` must name each of the {n_members} members; got {len(given)} names: "
-            f"{listed(given)}"
-        )
-    twice = repeated(given)
-    if twice is not None:
-        raise InputError(f"`member_names` must be distinct; got {twice!r} twice")
-    return given
+    return distinct_names(names, n_members, "member_names", f"{n_members} members")
 
 
 def name_members(
