@@ -135,15 +135,14 @@ class Uncertainty(Result, Generic[ArrayT]):
                 f"these events ({first_names(self.class_names, 4)}) overlap, so a plain sum counts "
                 "classes more than once. Pass `weights`, one per event"
             )
-        w: Any = (1.0,) * len(self.class_names)
+        w = np.ones(len(self.class_names))
         if weights is not None:
             w = self._label_weights(weights)
         largest: Any = np.inf
         if self.basis != "forecast":
-            largest = partial(largest_sum_over_labels, self.loss, self.structure, w, self.unit)
+            largest = partial(largest_sum_over_labels, self.loss, self.structure, w / self.unit)
         if weights is None and self.sums is not None:
-            parts = self.sums.total, self.sums.aleatoric, self.sums.epistemic
-            return Components(*parts, bound=largest, n_members=self.n_members, ids=self.ids)
+            return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
 
         def add(x: Array) -> Array:
             if weights is not None:
@@ -420,13 +419,8 @@ def numpy_law(q: Any, events: Events | None) -> Atoms:
     return Atoms(**arrays)
 
 
-def largest_sum_over_labels(
-    loss: Loss, structure: Structure, weights: Any, unit: Array
-) -> float | None:
-    """The largest possible weighted sum over labels or events in this ``unit``, where it has a
-    closed form.
-    """
-    weights = np.asarray(weights) / unit
+def largest_sum_over_labels(loss: Loss, structure: Structure, weights: np.ndarray) -> float | None:
+    """The largest possible weighted sum over labels or events, where it has a closed form."""
     largest, n = np.asarray(loss.maximum), len(weights)
     differ = largest.ndim > 0
     # The events of these families can all be at the peak at once. For pairs a mixture of an order
