@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from .._arrays import smallest
 from ..losses import LogLoss
 from ..losses._coefficients import COMPLEMENT_DOUBLE, COMPLEMENT_SINGLE, LOG2_E
-from ..losses._special import _artanh_tail
+from ..losses._special import artanh_tail, near_kl_term
 
 
 def is_traced_ensemble(q: Any) -> bool:
@@ -107,8 +107,7 @@ def _negative_logs_in_jax(x: Any, c: Any) -> tuple[Any, Any]:
 
 def _kl_term_in_jax(x: Any, e: Any, s: Any, x_part: Any, log_m: Any) -> Any:
     """x log2(x/m) − e with e = (x − m) log2(e) and s = (x − m)/(x + m)."""
-    z = s * s
-    return jnp.where(z < 1 / 9, e * s * (1 + (z + s) * _artanh_tail(z)), x * log_m - x_part - e)
+    return jnp.where(jnp.abs(s) < 1 / 3, near_kl_term(e, s), x * log_m - x_part - e)
 
 
 def _log_ratio_in_jax(whole: Any, d: Any, far: Any) -> Any:
@@ -118,4 +117,4 @@ def _log_ratio_in_jax(whole: Any, d: Any, far: Any) -> Any:
     s = d / jnp.where(whole > 0, whole, 1)
     near = jnp.abs(s) < 1 / 3
     s = jnp.where(near, s, 0)
-    return jnp.where(near, 2 * LOG2_E * s * (1 + s * s * _artanh_tail(s * s)), far)
+    return jnp.where(near, 2 * LOG2_E * s * (1 + s * s * artanh_tail(s * s)), far)

@@ -100,16 +100,15 @@ def thread_count(threads: int | None = None) -> int:
     """How many threads to use: the argument, else LABELWISE_THREADS, else one per available
     core.
     """
+    name, wanted = "`n_jobs`", threads
     if threads is None:
         asked = os.environ.get("LABELWISE_THREADS")
         if asked is None:
             return usable_cores()
-        threads = int(asked) if asked.isdigit() else -1
-        if threads < 1:
-            raise ValueError(f"LABELWISE_THREADS must be a whole number, at least 1; got {asked!r}")
-    if not isinstance(threads, int | np.integer) or threads < 1:
-        raise ValueError(f"`n_jobs` must be a whole number, at least 1; got {threads!r}")
-    return int(threads)
+        name, wanted = "LABELWISE_THREADS", int(asked) if asked.isdigit() else asked
+    if not isinstance(wanted, int | np.integer) or wanted < 1:
+        raise ValueError(f"{name} must be a whole number, at least 1; got {wanted!r}")
+    return int(wanted)
 
 
 class EventLists(NamedTuple):
@@ -147,10 +146,10 @@ def split(
     Sums are (N,), as are the joint measures, which log and squared loss have.
     """
     _, n, k = probs.shape
-    plan = _plan_of_job(probs, SEVERAL[loss], threads)
-    dtype = plan.dtype
+    class_major, pieces, workers = _plan_of_job(probs, SEVERAL[loss], threads)
+    dtype = _type_of_results(probs)
     offsets, positions, conditional = events or (None, None, False)
-    labels, by_label = k, plan.class_major  # results have the labels apart, too
+    labels, by_label = k, class_major  # results have the labels apart, too
     if events is not None:
         labels, by_label = len(events.offsets) // 2, True
     parts: tuple[np.ndarray, ...] | None = None
@@ -168,7 +167,7 @@ def split(
     native.split(
         level=_level,
         loss=loss,
-        dtype=plan.stored,
+        dtype=probs.dtype.char,
         probs=probs,
         weights=weights,
         unit=unit,
@@ -176,12 +175,12 @@ def split(
         offsets=offsets,
         positions=positions,
         conditional=conditional,
-        class_major=plan.class_major,
+        class_major=class_major,
         labelwise=parts,
         sums=sums,
         joint=joint,
-        pieces=plan.pieces,
-        workers=plan.threads - 1,
+        pieces=pieces,
+        workers=workers,
     )
     if parts is None:
         parts = ()
@@ -212,21 +211,22 @@ def slopes(
     """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
     uncertainty (N, K), or by epistemic uncertainty alone, under "log" or "squared" loss.
     """
-    plan = _plan_of_job(probs, SEVERAL["log"], None)
+    _, pieces, workers = _plan_of_job(probs, SEVERAL["log"], None)
+    dtype = _type_of_results(probs)
     if weights is not None:
-        weights = _weights_for_kernel(weights, probs, plan.dtype)
-    result = np.empty(probs.shape, plan.dtype)
+        weights = _weights_for_kernel(weights, probs, dtype)
+    result = np.empty(probs.shape, dtype)
     native.slopes(
         level=_level,
         loss=loss,
-        dtype=plan.stored,
+        dtype=probs.dtype.char,
         probs=probs,
         weights=weights,
         unit=unit,
-        given=tuple([np.ascontiguousarray(x, plan.dtype) for x in given]),
+        given=tuple([np.ascontiguousarray(x, dtype) for x in given]),
         result=result,
-        pieces=plan.pieces,
-        workers=plan.threads - 1,
+        pieces=pieces,
+        workers=workers,
     )
     return result
 
@@ -278,46 +278,41 @@ def check(
     """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
     of 1 over K.
     """
-    plan = _plan_of_job(probs, SEVERAL["check"], threads)
+    class_major, pieces, workers = _plan_of_job(probs, SEVERAL["check"], threads)
     valid: bool = native.check(
         level=_level,
-        dtype=plan.stored,
+        dtype=probs.dtype.char,
         probs=probs,
-        class_major=plan.class_major,
+        class_major=class_major,
         sum_to_one=sum_to_one,
         tolerance=tolerance,
-        pieces=plan.pieces,
-        workers=plan.threads - 1,
+        pieces=pieces,
+        workers=workers,
     )
     return valid
 
 
-class _Plan(NamedTuple):
-    """How predictions (M, N, K) are worked on."""
-
-    stored: str
-    """How they are stored: a character of NumPy's; "H" are the bits of bfloat16."""
-    dtype: np.dtype[Any]
-    """The type to compute in."""
-    class_major: bool
-    """Whether instances lie side by side and classes apart (members x classes x pixels)."""
-    threads: int
-    pieces: int
-    """Into how many the work is cut, so that no thread waits long for another."""
+def _type_of_results(probs: np.ndarray) -> np.dtype[Any]:
+    """Of float64, and of float32 for all others; "H" among the kernel's types are the bits of
+    bfloat16.
+    """
+    return _DOUBLE if probs.dtype.char == "d" else _SINGLE
 
 
-def _plan_of_job(probs: np.ndarray, several: int, threads: int | None) -> _Plan:
-    stored = probs.dtype.char
+def _plan_of_job(probs: np.ndarray, several: int, threads: int | None) -> tuple[bool, int, int]:
+    """How predictions (M, N, K) are worked on: whether instances lie side by side and classes apart
+    (members x classes x pixels), into how many pieces the work is cut, so that no thread waits long
+    for another, and how many threads help.
+    """
     class_major = (
         probs.strides[1] == probs.itemsize
         and probs.strides[2] != probs.itemsize
         and probs.shape[1] > 1
     )
-    dtype = _DOUBLE if stored == "d" else _SINGLE
     if probs.size < several:  # small calls save the call
-        return _Plan(stored, dtype, class_major, 1, 1)
+        return class_major, 1, 0
     count, pieces = share_among_threads(probs.size, probs.shape[1], several, threads)
-    return _Plan(stored, dtype, class_major, count, pieces)
+    return class_major, pieces, count - 1
 
 
 def share_among_threads(

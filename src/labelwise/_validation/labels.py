@@ -179,13 +179,6 @@ def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     return np.asarray(labels.argmax(-1))
 
 
-def _look_up_labels(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
-    """The position of each label among the values; −1: it is none of them."""
-    place = {value: i for i, value in enumerate(values)}
-    known, inverse = np.unique(labels, return_inverse=True)
-    return np.array([place.get(label, -1) for label in known.tolist()], dtype=np.int64)[inverse]
-
-
 def positions(
     labels: np.ndarray, name: str, names: Sequence[str], *, row: int | None = None
 ) -> np.ndarray:
@@ -205,7 +198,9 @@ def positions(
     if known is None:
         found = np.where((labels >= 0) & (labels < k), labels.astype(np.int64), -1)
     else:
-        found = _look_up_labels(labels, known)
+        place_of = {value: i for i, value in enumerate(known)}
+        values, inverse = np.unique(labels, return_inverse=True)
+        found = np.array([place_of.get(value, -1) for value in values.tolist()], int)[inverse]
     if found.min(initial=0) >= 0:
         return found
     first = int(np.argmax(found < 0))

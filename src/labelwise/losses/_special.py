@@ -41,7 +41,7 @@ def ratio(x: Array, y: Array) -> Array:
     return (x * scale) / (y * scale)
 
 
-def _artanh_tail(z: Array) -> Array:
+def artanh_tail(z: Array) -> Array:
     """b(z) = 1/3 + z/5 + z²/7 + … for z ≤ 1/9, so that artanh(s) = s [1 + s² b(s²)]."""
     coefficients = ARTANH_SINGLE if smallest(z)[1] > 1e-12 else ARTANH_DOUBLE
     b = z * coefficients[-1] + coefficients[-2]
@@ -58,7 +58,7 @@ def log_complement(u: Array) -> Array:
     if not is_jax_array(u):
         return namespace(u).log1p(-u)
     s = u / (2 - u)
-    return -2 * s * (1 + s * s * _artanh_tail(s * s))
+    return -2 * s * (1 + s * s * artanh_tail(s * s))
 
 
 def binary_entropy(t: Array, c: Array) -> Array:
@@ -94,21 +94,23 @@ def kl_loss_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     tiny, half_eps = smallest(p)
     if is_numpy_array(p):
         s = d / (p + m + tiny)
-        z = s * s
-        close = d * s * (1 + (s + z) * _artanh_tail(z))
-        return np.where(
-            z < 1 / 9, close, np.maximum(p * (np.log(p + tiny / 2) - np.log(m + tiny / 2)) - d, 0)
-        )
+        far = p * (np.log(p + tiny / 2) - np.log(m + tiny / 2)) - d
+        return np.where(np.abs(s) < 1 / 3, near_kl_term(d, s), np.maximum(far, 0))
     whole = p + m
     s = ratio(d, xp.where(whole > 0, whole, xp.ones_like(whole)))
     near = xp.abs(s) < 1 / 3
-    s = xp.where(near, s, xp.zeros_like(s))
-    close = d * s * (1 + s * (1 + s) * _artanh_tail(s * s))
     one = xp.ones_like(p)
     inside = xp.where(near, one, _inside(p, half_eps if upper else tiny))
     middle = xp.where(near, one, _inside(m, tiny))
     far = p * (xp.log(inside) - xp.log(middle)) + _edge(p) - d
+    close = near_kl_term(d, xp.where(near, s, xp.zeros_like(s)))
     return xp.where(near, close, xp.where(far > 0, far, xp.zeros_like(far)))
+
+
+def near_kl_term(d: Array, s: Array) -> Array:
+    """p ln(p/m) − d for p near m, from d = p − m and s = d/(p + m)."""
+    z = s * s
+    return d * s * (1 + (s + z) * artanh_tail(z))
 
 
 def digamma_difference(x: Array, y: Array) -> Array:
