@@ -11,6 +11,7 @@ import numpy as np
 from .._resampling import Resampling, check_replicates
 from .._tables import Check
 from .._validation.arguments import as_rng
+from .._validation.labels import check_fitted_classes
 from ..distributions import Distribution
 from ..evaluation.votes import Votes, read_votes
 from ..events import Family
@@ -121,18 +122,11 @@ def check_votes(
                 "is fitted on"
             )
         other, other_votes, *other_groups = fitted_on
+        other_groups = other_groups[0] if other_groups else None
         fit = read_votes(
-            other,
-            other_votes,
-            events=events,
-            annotators=annotators,
-            groups=(*other_groups, None)[0],
+            other, other_votes, events=events, annotators=annotators, groups=other_groups
         )
-        if fit.class_names != test.class_names:
-            raise ValueError(
-                f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got "
-                f"{', '.join(fit.class_names[:5])}"
-            )
+        check_fitted_classes(len(test.class_names), test.class_names, fit.class_names)
     claims = test.claimed[1]
     if fit is not None:
         claims = apply_maps(*fit_maps(fit), test.mean, test.u)[1]

@@ -40,23 +40,6 @@ def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | Non
     return p, names
 
 
-def check_calibrated_classes(
-    p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...]
-) -> None:
-    """Refuse probabilities (..., K) of other classes than those that were fitted."""
-    if p.shape[-1] != len(fitted):
-        raise ValueError(
-            f"`q` must have the {len(fitted)} classes of the calibration cases; got K = "
-            f"{p.shape[-1]}"
-        )
-    for k, (found, expected) in enumerate(zip(names or fitted, fitted, strict=True)):
-        if found != expected:
-            raise ValueError(
-                "`q` must have the classes of the calibration cases in their order; class "
-                f"{k} is {found!r} instead of {expected!r}"
-            )
-
-
 def case_groups(groups: Any, n: int) -> np.ndarray:
     """The group of each of ``n`` cases: 0, 1, …; each its own if none are given."""
     if groups is None:

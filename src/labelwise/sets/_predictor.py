@@ -11,7 +11,8 @@ import numpy as np
 
 from .._frames import same_rows
 from .._tables import Tabular, first_names
-from ._input import check_calibrated_classes, one_class_each
+from .._validation.labels import check_fitted_classes
+from ._input import one_class_each
 from ._result import PredictionSets
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class SetPredictor(Tabular):
             Of the classes the thresholds were fitted for, from the same model.
         """
         p, names = one_class_each(q, "q")
-        check_calibrated_classes(p, names, self.class_names)
+        check_fitted_classes(p.shape[-1], names, self.class_names)
         member = p >= -self.thresholds  # compared in double precision
         return PredictionSets(member, self.class_names, self.guarantee)
 

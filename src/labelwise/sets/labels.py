@@ -14,8 +14,8 @@ import numpy as np
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, share_estimate
 from .._tables import Tabular
-from .._validation.labels import outcomes_by_class
-from ._input import case_groups, check_calibrated_classes, class_probabilities, groups_to_evaluate
+from .._validation.labels import check_fitted_classes, outcomes_by_class
+from ._input import case_groups, class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 
@@ -51,7 +51,7 @@ class LabelThresholds(Tabular):
     def predict(self, q: Any) -> LabelAnswers:
         """Yes, no or unsure for each label of each case."""
         p, names, _ = class_probabilities(q, "q")
-        check_calibrated_classes(p, names, self.class_names)
+        check_fitted_classes(p.shape[-1], names, self.class_names)
         answer = np.full(p.shape, -1, np.int8)
         answer[p < self.lower] = 0
         answer[p >= self.upper] = 1
