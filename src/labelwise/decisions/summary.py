@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import row_blocks
 from .._format import number
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, t_interval_with_extremes
 from .._tables import Summary, Tabular, counted
 from ..evaluation._excess import mean_excess
 from .costs import Task
-from .frames import blocks_of_decisions, outcomes_decided_about
+from .frames import PART, outcomes_decided_about
 from .policy import Decisions
 from .problem import ABSTAIN, ASK, DecisionProblem
 
@@ -127,7 +128,7 @@ def summarize_decisions(
         likely = (mean > 0.5).astype(np.int64)
     paid_before, paid = problem.cost_of(likely, truth), np.empty(action.shape)
     low, high = np.inf, -np.inf
-    for rows in blocks_of_decisions(plan):
+    for rows in row_blocks(*shape, PART):
         response = action[rows]  # of no use if nobody can be asked
         if problem.ask is not None:
             response = plan.answered(rows)

@@ -183,18 +183,16 @@ def _largest_proven_threshold(
     score, errors = score[order], np.cumsum(wrong[order])
     passed = proves_error_rate(errors, np.arange(1, n + 1), target, share)
     boundary = np.append(score[1:] != score[:-1], True)[:n]  # the last of its ties
-    fails = np.flatnonzero(~passed & boundary)
-    best = -1
+    # Proven is what some sequence of tests reached: after its start no test failed.
+    place = np.arange(n)
+    started = np.full(n, -1)
     for k in starts:
-        if not passed[k - 1]:
-            continue
-        later = fails[fails >= k]
-        stop = int(later[0]) if later.size else n
-        accepted = np.flatnonzero(boundary[k:stop])
-        if accepted.size:
-            best = max(best, k + int(accepted[-1]))
-    if best < 0:
-        first = starts[0]
-        reason = f"no test passes, the first with {errors[first - 1]} errors"
-        return -inf, f"{reason} among the {first} most certain of {n} {unit}"
-    return float(score[best]), ""
+        if passed[k - 1]:
+            started[k:] = k
+    failed = np.maximum.accumulate(np.where(boundary & ~passed, place, -1))
+    proven = score[boundary & (started > failed)]
+    if proven.size:
+        return float(proven[-1]), ""
+    first = starts[0]
+    reason = f"no test passes, the first with {errors[first - 1]} errors"
+    return -inf, f"{reason} among the {first} most certain of {n} {unit}"
