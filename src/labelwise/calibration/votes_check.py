@@ -121,8 +121,7 @@ def check_votes(
                 "`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair "
                 "is fitted on"
             )
-        other, other_votes, *other_groups = fitted_on
-        other_groups = other_groups[0] if other_groups else None
+        other, other_votes, other_groups = (*fitted_on, None)[:3]
         fit = read_votes(
             other, other_votes, events=events, annotators=annotators, groups=other_groups
         )

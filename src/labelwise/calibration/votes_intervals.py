@@ -98,8 +98,8 @@ def mean_claim(read: Votes, part: int, confidence: float) -> Claim:
         low, high = t_interval_with_extremes(
             o, *of_observed, confidence, (lowest, highest), n, added
         )
-        bounds = -highest, read.pair_bounds - lowest  # a claim is at most the bound of a pair
-        gap_low, gap_high = t_interval_with_extremes(c - o, *of_gap, confidence, bounds, n, added)
+        of_pairs = -highest, read.pair_bounds - lowest  # a claim is at most the bound of a pair
+        gap_low, gap_high = t_interval_with_extremes(c - o, *of_gap, confidence, of_pairs, n, added)
     gap = Estimate(c - o, gap_low, gap_high, confidence, method)
     ratio = _claim_ratio(c, o, gap, t_quantile(df, confidence) * se)
     return Claim(c, Estimate(o, low, high, confidence, method), gap, ratio)

@@ -127,4 +127,4 @@ def vote_reliability(
             summed = claim[-1]
         parts.append(VotePart(claim[:-1], summed))
     n_cases, left_out = len(read.n), len(read.keep) - len(read.n)
-    return VoteReliability(*parts, read.class_names, n_cases, left_out)
+    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, n_cases, left_out)

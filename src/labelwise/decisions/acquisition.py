@@ -123,14 +123,13 @@ def acquire(
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
     """
     check_choice(batch, "batch", BATCHES)
-    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
     if not isinstance(q, Predictions) and len(q.batch_shape) != 1:
         raise ValueError(
             f"`q` must be a pool of cases, one axis of instances; got instances of shape "
             f"{q.batch_shape}"
         )
     pool = q if isinstance(q, Predictions) else Predictions(q=q)
-    n = len(pool)
+    n, class_names = len(pool), pool.names
     if check_positive(budget, "budget") > n:
         raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
     if pool.n_members == 1:

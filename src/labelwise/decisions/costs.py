@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .._arrays import ClassNames
 from .._errors import InputError, suggest
 from .._frames import order_of_names
 from .._validation.arguments import set_fields
@@ -89,7 +88,7 @@ class Costs:
     abstain: float | None = None
     ask: float | None = None
     expert_error: float = 0.0
-    class_names: ClassNames | None = None
+    class_names: Any = None
     ordered: bool = field(init=False)
     """Whether ``class_names`` defines the order of the classes, or only their set."""
 
@@ -179,7 +178,7 @@ class Costs:
         table[:, 1, 0] = costs_per_class("missed", self.missed, names, self.default)
         return DecisionProblem(table, *prices), names
 
-    def _matrix_of(self, names: tuple[str, ...]) -> np.ndarray:
+    def _matrix_of(self, names: tuple[str, ...]) -> Any:
         """Costs [true class, predicted class] in the order of these classes."""
         if self.matrix is None:
             alarm = costs_per_class("false_alarm", self.false_alarm, names, 0.0)
@@ -211,7 +210,7 @@ class Costs:
                 "these costs are given by class name, but the prediction has no class names",
                 fix="class_names_or_costs",
             )
-        names = self.class_names or tuple(map(str, range(n_classes)))
+        names: tuple[str, ...] = self.class_names or tuple(map(str, range(n_classes)))
         if len(names) != n_classes:
             raise ValueError(
                 f"these costs are for {len(names)} classes; the prediction has K = {n_classes}"

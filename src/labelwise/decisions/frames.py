@@ -78,9 +78,12 @@ def decision_csv_rows(plan: Decisions, ids: Any, y_true: Any) -> Iterator[Sequen
     labels: Sequence[str | None] = [None]
     if plan.task == "per_label":
         labels = plan.class_names
-    for rows in row_blocks(*plan.mean.shape, PART):
+    n, k = plan.mean.shape
+    for rows in row_blocks(n, k, PART):
         cases = np.arange(rows.start, rows.stop)
-        columns = index_columns(plan.mean.shape[:-1], ids, np.repeat(cases, len(labels)))
+        columns: dict[str, Any] = index_columns(
+            plan.mean.shape[:-1], ids, np.repeat(cases, len(labels))
+        )
         columns |= decision_columns(plan, truth, rows)
         columns["reason"] = [plan.explain(i, label=label) for i in cases for label in labels]
         if plan.task == "multiclass":

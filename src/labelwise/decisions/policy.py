@@ -340,14 +340,15 @@ def _losses_of_labels(problem: DecisionProblem) -> list[CostLoss]:
     .. math:: \min(bt,\ c,\ a(1-t))
               = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
     """
-    a, b, c = problem.table[:, 0, 1], problem.table[:, 1, 0], problem.abstain
+    a: Any = problem.table[:, 0, 1]
+    b: Any = problem.table[:, 1, 0]
+    c = problem.abstain
     if c is None:
         return [CostLoss(a, b)]
     useful = c * (a + b) < a * b
-    return [
-        CostLoss(np.where(useful, c, a), np.where(useful, b - c, b)),
-        CostLoss(np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)),
-    ]
+    leave: Any = np.where(useful, c, a), np.where(useful, b - c, b)
+    act: Any = np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)
+    return [CostLoss(*leave), CostLoss(*act)]
 
 
 def _warn_if_badly_calibrated(q: Any, y_true: Any) -> None:

@@ -51,14 +51,14 @@ def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.n
     """The group of each of ``n`` cases, whether shares are those of a random ``"case"`` or
     ``"group"``, and what to say about them.
     """
-    estimand, who = "case", "a random case"
-    if fitted_by_group:
-        estimand, who = "group", "a random case of a random group"
-    if groups is not None:
-        note = f" Shares are those of {who}; intervals allow for dependence within groups."
-        return case_groups(groups, n), estimand, note
-    if fitted_by_group:
+    if groups is None and fitted_by_group:
         raise InputError(
             "these were fitted with `groups`, so they are evaluated by group", fix="groups"
         )
-    return np.arange(n), estimand, ""
+    estimand, who = "case", "a random case"
+    if fitted_by_group:
+        estimand, who = "group", "a random case of a random group"
+    note = ""
+    if groups is not None:
+        note = f" Shares are those of {who}; intervals allow for dependence within groups."
+    return case_groups(groups, n), estimand, note
