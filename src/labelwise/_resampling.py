@@ -10,7 +10,7 @@ Student's t with the bootstrap's standard error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, inf, isfinite, log10, nan
 from typing import Any
 
@@ -45,6 +45,10 @@ class Estimate:
 
     def __float__(self) -> float:
         return float(self.value)
+
+    def __getitem__(self, index: Any) -> Estimate:
+        """The estimates of some of the numbers."""
+        return replace(self, value=self.value[index], low=self.low[index], high=self.high[index])
 
     def __repr__(self) -> str:
         return str(self)
@@ -378,9 +382,5 @@ def check_replicates(n_bootstrap: Any, *, required: bool = False) -> int:
 
 def check_confidence(confidence: float) -> None:
     """A confidence level strictly between 0 and 1."""
-    if (
-        isinstance(confidence, bool)
-        or not isinstance(confidence, int | float)
-        or not 0 < confidence < 1
-    ):
+    if not (isinstance(confidence, float) and 0 < confidence < 1):
         raise ValueError(f"`confidence` must lie between 0 and 1, such as 0.95; got {confidence!r}")

@@ -20,5 +20,5 @@ def test_merged_class_has_the_highest_cost_of_its_members():
         lw.CostLoss(false_positive={"a": 1.0, "b": 2.0, "c": 5.0, "d": 3.0}, false_negative=7)
     ).merged((1, 3))
     assert measure.n_classes == 3
-    np.testing.assert_array_equal(measure.costs.false_positive, [2.0, 3.0, 5.0])
-    assert measure.costs.false_negative == 7
+    np.testing.assert_array_equal(measure.loss.false_positive, [2.0, 3.0, 5.0])
+    assert measure.loss.false_negative == 7

@@ -25,7 +25,6 @@ def test_check_of_many_cases_keeps_its_level(monkeypatch):
     resampled in random groups.
     """
     monkeypatch.setattr("labelwise.calibration.errors.MAX_UNITS", 200)
-    monkeypatch.setattr("labelwise.calibration.errors.MIN_UNITS", 10)
     rng = np.random.default_rng(5)
     alarms = 0
     for _ in range(100):
@@ -33,6 +32,15 @@ def test_check_of_many_cases_keeps_its_level(monkeypatch):
         found = check_calibration(p, draw(p, rng), rng=rng, n_bootstrap=200, tolerance=0)
         alarms += not found.ok
     assert alarms <= 9  # 5 %: 10 or more in 100 have a chance of 3 %
+
+
+def test_many_rare_classes_raise_no_false_alarm_among_many_cases():
+    """Of classes with one expected case some never happen, also in random groups of cases."""
+    rng = np.random.default_rng(1)
+    p = np.full((6000, 41), 1 / 6000)
+    p[:, 0] = 1 - 40 / 6000
+    for _ in range(3):
+        assert check_calibration(p, draw(p, rng), rng=rng, n_bootstrap=200).ok
 
 
 def test_check_finds_over_confidence_and_says_so():

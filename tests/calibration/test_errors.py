@@ -8,8 +8,8 @@ import pytest
 from block_cases import check_same_bits, labeled_ensemble, peak_with_small_blocks
 from calibration_cases import draw, ece, sharpen
 from labelwise.calibration import calibration_errors, reliability_curves
-from labelwise.calibration.errors import BinnedErrors, top_label_error
-from labelwise.calibration.reliability import Binned
+from labelwise.calibration.errors import BinnedErrors, _simulated_gaps, top_label_error
+from labelwise.calibration.reliability import BinnedForecasts
 
 
 @pytest.fixture
@@ -71,7 +71,6 @@ def test_intervals_of_the_error_cover(power):
 def many_cases(monkeypatch):
     """What is done with very many cases, with few."""
     monkeypatch.setattr("labelwise.calibration.errors.MAX_UNITS", 150)
-    monkeypatch.setattr("labelwise.calibration.errors.MIN_UNITS", 10)
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
@@ -85,7 +84,7 @@ def test_random_groups_vary_like_instances(multilabel, monkeypatch):
     p = rng.dirichlet([1.0, 0.6, 0.4, 0.1], size=15_000)
     y = rng.random(p.shape) < p if multilabel else draw(p, rng)
     noise = []
-    for most in (1 << 13, 1 << 20):
+    for most in (1 << 12, 1 << 14):
         monkeypatch.setattr("labelwise.calibration.errors.MAX_UNITS", most)
         errors = BinnedErrors(p, y, (1, 3, 10), True, None, 400, 0.95, 0)
         spread = errors.replicates.std(axis=0)
@@ -96,19 +95,29 @@ def test_random_groups_vary_like_instances(multilabel, monkeypatch):
     np.testing.assert_allclose(*means, rtol=0.12)
 
 
-def test_sums_of_groups_add_up_to_those_of_all(data):
+def test_sums_by_unit_add_up_to_those_of_all(data):
     p, y = data
-    outcomes = (y[:, None] == np.arange(3)).astype(float)
-    binned = Binned(p, outcomes, (1, 3, 10), adaptive=True)
-    order = np.random.default_rng(0).permutation(500)
-    sums = binned.sums_of_groups(order, np.arange(0, 501, 50), lambda rows: outcomes[rows])
-    assert sums.shape == (10, binned.n_places)
-    np.testing.assert_allclose(sums.sum(axis=0) / 500, binned.gaps.ravel(), atol=1e-12)
-    first = order[:50]
-    alone = Binned(p, outcomes, (1, 3, 10), adaptive=True)
-    places = alone.places(first).ravel()
-    expected = np.bincount(places, (outcomes - p)[first].ravel(), minlength=binned.n_places)
-    np.testing.assert_allclose(sums[0], expected, atol=1e-12)
+    forecast, outcome = p[:, 0], (y == 0).astype(float)
+    binned = BinnedForecasts(forecast, outcome, (1, 3, 10), adaptive=True)
+    unit = np.arange(500) % 10
+    sums = binned.sums_by_unit(unit, 10)
+    assert sums.shape == (10, binned.n_cells)
+    np.testing.assert_allclose(sums.sum(axis=0) / 500, binned.gaps, atol=1e-12)
+    first = np.where(unit == 0, outcome - forecast, 0.0)
+    np.testing.assert_allclose(sums[0], binned.sums(first), atol=1e-12)
+
+
+def test_simulated_gaps_are_those_of_right_forecasts():
+    rng = np.random.default_rng(4)
+    forecast = rng.beta(0.5, 3, size=400)
+    drawn = (rng.random((4000, 400)) < forecast).astype(float)
+    binned = BinnedForecasts(forecast, drawn[0], (1, 3), adaptive=True)
+    gaps = np.array([binned.sums(outcome - forecast) for outcome in drawn]) / 400
+    simulated = _simulated_gaps(binned, 4000, rng)
+    np.testing.assert_allclose(simulated.mean(axis=0), 0, atol=5 * gaps.std() / np.sqrt(4000))
+    np.testing.assert_allclose(simulated.std(axis=0), gaps.std(axis=0), rtol=0.06)
+    for found, expected in zip(simulated.T, gaps.T, strict=True):
+        np.testing.assert_allclose(*(np.quantile(x, 0.95) for x in (found, expected)), rtol=0.1)
 
 
 @pytest.mark.parametrize("measure", [calibration_errors, reliability_curves])

@@ -100,7 +100,7 @@ def test_a_perfect_small_set_stays_finite():
             lambda q, y: fit_calibration(q, y, method="isotonic")(
                 lw.Ensemble(np.full((2, 4, 2), 0.5))
             ),
-            "3 classes the maps were fitted for",
+            "3 classes it was fitted for",
         ),
     ],
 )
@@ -118,7 +118,8 @@ def test_maps_are_for_the_classes_they_were_fitted_to():
     with pytest.raises(ValueError) as error:  # noqa: PT011
         calibration(lw.Ensemble(probs, class_names=["c", "b", "a"]))
     assert str(error.value) == (
-        "`q` must have the classes the maps were fitted for, in their order, a, b, c; got c, b, a"
+        "`q` must have the 3 classes it was fitted for, in their order; class 0 is 'c' instead of "
+        "'a'"
     )
     calibration(lw.Ensemble(probs))
 

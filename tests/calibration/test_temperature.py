@@ -39,22 +39,28 @@ def test_recovers_the_temperature_of_one_model(true):
     )
 
 
-def test_is_the_minimum_of_the_likelihood():
+@pytest.fixture
+def without_prior(monkeypatch):
+    return lambda: monkeypatch.setattr("labelwise.calibration._temperature.PRIOR_SD", math.inf)
+
+
+def test_is_the_minimum_of_the_likelihood(without_prior):
     """Against a fine search over T, for the shared and the separate temperatures."""
     rng = np.random.default_rng(1)
     z = rng.normal(0, 3, size=(3, 200, 3))
     y = draw(softmax(z.mean(0) / 3), rng)
     grid = np.exp(np.linspace(-1, 5, 1201))
     losses = [nll(softmax(z / t).mean(0), y) for t in grid]
-    free = fit_temperature(z, y, prior_sd=math.inf)
-    assert free == pytest.approx(grid[np.argmin(losses)], rel=5e-3)
-    for member in z:
-        best = grid[np.argmin([nll(softmax(member / s), y) for s in grid])]
-        assert fit_temperature(member[None], y, prior_sd=math.inf) == pytest.approx(best, rel=5e-3)
     q = lw.Ensemble.from_logits(z)
     shared = fit_calibration(q, y)
     prior = np.log(grid) ** 2 / 2 / 200 / np.log(2)
     assert shared.temperature == pytest.approx(grid[np.argmin(losses + prior)], rel=5e-3)
+    without_prior()
+    free = fit_temperature(z, y)
+    assert free == pytest.approx(grid[np.argmin(losses)], rel=5e-3)
+    for member in z:
+        best = grid[np.argmin([nll(softmax(member / s), y) for s in grid])]
+        assert fit_temperature(member[None], y) == pytest.approx(best, rel=5e-3)
 
 
 def test_maps_ensembles(lib):
@@ -75,15 +81,16 @@ def test_maps_ensembles(lib):
     assert nll(mean, y) < nll(lib.numpy(q.mean()), y)
 
 
-def test_a_small_perfect_set_does_not_drive_it_to_zero():
+def test_a_small_perfect_set_does_not_drive_it_to_zero(without_prior):
     z = np.array([[[4.0, 0.0], [0.0, 4.0], [5.0, 0.0]]])
     right, wrong = np.array([0, 1, 0]), np.array([1, 0, 1])
     assert 0.1 < fit_temperature(z, right) < 1
     assert fit_temperature(z, wrong) > 5
+    without_prior()
     with pytest.raises(ValueError, match="every prediction is right"):
-        fit_temperature(z, right, prior_sd=math.inf)
+        fit_temperature(z, right)
     with pytest.raises(ValueError, match="same order"):
-        fit_temperature(z, wrong, prior_sd=math.inf)
+        fit_temperature(z, wrong)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

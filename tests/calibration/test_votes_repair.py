@@ -54,5 +54,5 @@ def test_repair_of_events_and_of_certain_predictions():
     sure = lw.Ensemble(np.tile(np.array([1.0, 0.0]), (2, 20, 1)))
     repaired = fit_vote_calibration(sure, np.tile([4, 0], (20, 1)))(sure)
     np.testing.assert_array_equal(repaired.total, 0)
-    with pytest.raises(ValueError, match="labels the maps were fitted for"):
+    with pytest.raises(ValueError, match="3 classes it was fitted for"):
         fit_vote_calibration(q, votes)(sure)

@@ -29,11 +29,11 @@ MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
         ({"matrix": [["0", "1"], ["1", "0"]]}, "must be numbers"),
         ({"matrix": [[0, 1], [1, 0]], "class_names": ["a"]}, "a row for each of the 1 names"),
         ({"matrix": [[0, 1], [1, 0]], "class_names": ["a", "a"]}, "'a' twice"),
-        ({"matrix": [[0, 1], [1, 0]], "class_names": "ab"}, "sequence of class names"),
-        ({"matrix": {"a": {"b": 1}, "b": {"c": 1}}}, "unknown class 'c'"),
+        ({"matrix": [[0, 1], [1, 0]], "class_names": "ab"}, "sequence of 2 class names"),
+        ({"matrix": {"a": {"b": 1}, "b": {"c": 1}}}, "`matrix of 'b'` names 'c', which is not"),
         ({"matrix": {"a": {"b": 1}, "b": {}}}, "missing: 'a'"),
         ({"matrix": {"a": 1, "b": 2}}, "must be a mapping from predicted classes"),
-        ({"matrix": {"a": {"b": "x"}, "b": {"a": 1}}}, "must be a number; got 'x'"),
+        ({"matrix": {"a": {"b": "x"}, "b": {"a": 1}}}, "`matrix` must be numbers; got"),
         ({"matrix": [[0, 1], [1, 0]], "ask": -2}, "`ask` must be finite and not negative; got -2"),
         ({"matrix": [[0, 1], [1, 0]], "ask": "2"}, "`ask` must be a number; got '2'"),
         ({"matrix": [[0, 1], [1, 0]], "ask": True}, "`ask` must be a number; got True"),
@@ -55,9 +55,9 @@ def test_wrong_costs_are_refused_with_the_reason(arguments, message):
 
 def test_unknown_and_missing_class_names_are_told():
     costs = Costs(MATRIX)
-    with pytest.raises(ValueError, match="the costs lack class 'mole'"):
+    with pytest.raises(ValueError, match="`costs` names 'nevus', which is not among"):
         costs.problem("multiclass", 2, ("mole", "melanoma"))
-    with pytest.raises(ValueError, match="the prediction lacks class 'nevus'"):
+    with pytest.raises(ValueError, match="`costs` names 'nevus', which is not among"):
         Costs(
             {
                 "nevus": {"melanoma": 1, "x": 1},
@@ -97,9 +97,6 @@ def test_what_is_not_named_costs_the_default():
         (lambda: Costs(false_alarm={"mell": 2}).problem("per_label", 2, ("mel", "nv")), "`false_alarm` names 'mell'"),  # noqa: E501
         (lambda: Costs(missed={"mel": 20}).problem("multiclass", 2, None), (
             "the prediction has no class names"
-        )),
-        (lambda: Costs(missed={"mell": 20}, class_names=["mel", "nv"]), (
-            "the unknown class 'mell'. Did you mean 'mel'?"
         )),
         (lambda: Costs(missed={"mel": -1}), "`missed` of 'mel' must be finite and not negative"),
         (lambda: Costs(default=1e200), "`default` must be finite and not negative; got 1e+200"),
@@ -162,7 +159,7 @@ def test_frames_of_costs_with_fewer_names() -> None:
     with pytest.raises(ValueError, match=r"both in its index \(the truth\) and in its columns"):
         Costs(pandas.DataFrame(COSTS, columns=CLASSES))
     with pytest.raises(
-        ValueError, match=r"`matrix of 'cat'` names the unknown class 'DOG'. Did you mean 'dog'"
+        ValueError, match=r"`matrix of 'cat'` names 'DOG', which is not among .* Did you mean 'dog'"
     ):
         Costs(pandas.DataFrame(COSTS, columns=["cat", "DOG", "fox"], index=CLASSES))
     with pytest.raises(ValueError, match=r"must be square, .* got shape \(2, 3\)"):

@@ -71,7 +71,7 @@ def test_defaults_are_read(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text("default = 1\nask = 2\n[missed]\nmel = 20\n")
     costs = Costs.from_toml(path)
-    assert (costs.default, costs.missed, costs.false_alarm, costs.ask) == (1, {"mel": 20}, {}, 2)
+    assert (costs.default, costs.missed, costs.false_alarm, costs.ask) == (1, {"mel": 20}, None, 2)
     assert costs.class_names is None
 
 

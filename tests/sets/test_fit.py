@@ -73,7 +73,7 @@ MANY = lw.MultiLabelEnsemble(P[None])
         (lambda: fit_sets(P, Y, guarantee=lw.events.one_vs_one(4)), "conditional events"),
         (lambda: fit_sets(P, Y, guarantee={"rare": [9]}), "names class 9"),
         (lambda: fit_sets(P, Y).predict(P[:, :3] / P[:, :3].sum(axis=1, keepdims=True)), (
-            "4 classes of the calibration cases; got K = 3"
+            "4 classes it was fitted for, in their order; got K = 3"
         )),
         (lambda: fit_sets(ensemble(P), Y).predict(lw.Ensemble(P[None], class_names=NAMES[::-1])), (
             "class 0 is 'angioma' instead of 'nevus'"

@@ -51,6 +51,20 @@ def distinct_names(names: Any, n: int, parameter: str, what: str) -> tuple[str, 
     return given
 
 
+def check_fitted_classes(
+    n_classes: int, names: Sequence[str] | None, fitted: Sequence[str]
+) -> None:
+    """Refuse predictions of other classes than those that something was ``fitted`` for; classes
+    without names are only counted.
+    """
+    rule = f"`q` must have the {len(fitted)} classes it was fitted for, in their order"
+    if n_classes != len(fitted):
+        raise InputError(f"{rule}; got K = {n_classes}")
+    for k, (found, wanted) in enumerate(zip(names or fitted, fitted, strict=True)):
+        if found != wanted:
+            raise InputError(f"{rule}; class {k} is {found!r} instead of {wanted!r}")
+
+
 def as_numpy(x: Any, name: str) -> np.ndarray:
     """Finite real numbers of any array library as a NumPy array of the same type."""
     if is_array_api_obj(x) and dtype_name(x) in ("float16", "bfloat16"):

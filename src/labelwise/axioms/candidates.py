@@ -1,17 +1,15 @@
-"""Random candidates of the search for counterexamples, and candidates with short numbers."""
+"""Random candidates of the search for counterexamples."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
 from ..distributions import Ensemble
 from .rules import Candidate
-from .shifts import atoms_and_weights
 
-# Smaller probabilities are set to 0: large enough that rounding does not matter near the boundary.
-SMALLEST_PROBABILITY = 1e-6
+# Of probabilities and weights: short enough to be read, and large enough that rounding does not
+# matter near the boundary.
+DECIMALS = 3
 
 
 def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candidate:
@@ -29,13 +27,11 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
     atoms = np.where(few & ~in_play, 0.0, atoms)
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
-    atoms = scaled_to_simplex(atoms)
-    atoms = scaled_to_simplex(np.where(atoms < SMALLEST_PROBABILITY, 0.0, atoms))
-    weights = np.where(equal[:, 0], 1.0, rng.standard_gamma(1.0, (m, b)) + 0.05)
+    weights = np.where(equal, 1.0, rng.standard_gamma(1.0, (b, m)) + 0.05)
     up, down = np.split(rng.standard_gamma(0.5, (m, b, 2 * k)) + 1e-12, 2, axis=-1)
     share, odds = np.moveaxis(np.exp(rng.standard_normal((m, b, 2))), -1, 0)
     return Candidate(
-        Ensemble(atoms, weights=weights, member_axis=0),
+        Ensemble(_short_shares(atoms), weights=_short_shares(weights).T, member_axis=0),
         up,
         down,
         np.minimum(share, 1.0),
@@ -45,33 +41,14 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
 
 def one_candidate(c: Candidate, i: int) -> Candidate:
     """Candidate ``i`` as a batch of one."""
-    return Candidate(c.q[[i]], c.up[:, [i]], c.down[:, [i]], c.share[:, [i]], c.p[:, [i]])
+    return Candidate(c.q[[i]], *(x[:, [i]] for x in (c.up, c.down, c.share, c.p)))
 
 
-def round_candidate(c: Candidate, digits: int) -> Candidate | None:
-    """A similar candidate, rounded to ``digits`` decimals; ``None`` if a member would vanish."""
-    atoms, weights = atoms_and_weights(c.q)
-    weights = _round_on_simplex(weights.T, digits).T
-    if np.any(weights <= 0):
-        return None
-    return replace(
-        c,
-        q=Ensemble(_round_on_simplex(atoms, digits), weights=weights, member_axis=0),
-        up=_round_on_simplex(scaled_to_simplex(c.up), digits),
-        down=_round_on_simplex(scaled_to_simplex(c.down), digits),
-        share=np.maximum(np.round(c.share, digits), 0.1),
-        p=np.clip(np.round(c.p, 1), 0.1, 0.9),
-    )
-
-
-def scaled_to_simplex(x: np.ndarray) -> np.ndarray:
-    """``x`` divided by its sum over the last axis, unless that is already 1."""
-    total = x.sum(axis=-1, keepdims=True)
-    return np.asarray(np.where(np.abs(total - 1) < 1e-12, x, x / total))
-
-
-def _round_on_simplex(x: np.ndarray, digits: int) -> np.ndarray:
-    """``x`` rounded; the largest coordinate is adjusted so that the sum stays 1."""
-    r = np.round(x, digits)
+def _short_shares(x: np.ndarray) -> np.ndarray:
+    """``x`` divided by its sum over the last axis, rounded; the largest coordinate is adjusted so
+    that the sum stays 1.
+    """
+    rounded = np.round(x / x.sum(axis=-1, keepdims=True), DECIMALS)
     largest = np.eye(x.shape[-1])[x.argmax(axis=-1)]
-    return np.asarray(np.round(r + largest * (1 - r.sum(axis=-1, keepdims=True)), digits))
+    missing = 1 - rounded.sum(axis=-1, keepdims=True)
+    return np.asarray(np.round(rounded + largest * missing, DECIMALS))

@@ -27,8 +27,7 @@ class Measure:
     name: str
     contributions: Callable[[Q], np.ndarray]
     """TU, AU and EU of each instance, (3, ..., L), to be summed over the last axis."""
-    costs: CostLoss | None = None
-    """The loss, if its costs differ by class."""
+    loss: Any = None
     n_classes: int | None = None
     """The number of classes, if it is fixed (costs by class)."""
 
@@ -37,12 +36,11 @@ class Measure:
 
         The merged class has the highest cost of its classes.
         """
-        if self.costs is None or self.n_classes is None:
+        if self.n_classes is None:
             return self
         rest = [k for k in range(self.n_classes) if k not in part]
         costs: list[Any] = []
-        both: Any = (self.costs.false_positive, self.costs.false_negative)
-        for cost in both:
+        for cost in (self.loss.false_positive, self.loss.false_negative):
             costs.append(np.append(cost[list(part)], cost[rest].max()) if np.ndim(cost) else cost)
         return _measure_of_loss(CostLoss(*costs), len(part) + 1)
 
@@ -54,8 +52,7 @@ def _measure_of_loss(loss: Loss, n_classes: int | None = None) -> Measure:
         u = decompose(q, loss)
         return np.stack([u.total, u.aleatoric, u.epistemic])
 
-    costs = loss if isinstance(loss, CostLoss) else None
-    return Measure(f"{loss.name} loss", contributions, costs, n_classes)
+    return Measure(f"{loss.name} loss", contributions, loss, n_classes)
 
 
 def _measure_of_function(function: Callable[[Q], Any], name: str) -> Measure:
@@ -68,6 +65,22 @@ def _measure_of_function(function: Callable[[Q], Any], name: str) -> Measure:
             raise ValueError(f"the axioms need finite measures; {name} returned NaN or infinity")
         return values[..., None]
 
+    rule = (
+        "`loss` as a function must take a distribution and return its total, aleatoric and "
+        "epistemic uncertainty as lw.typing.Components"
+    )
+    try:
+        values = contributions(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
+    except (TypeError, AttributeError) as error:
+        raise TypeError(
+            f"{rule}; got {error}. To use your own loss φ(forecast, y), wrap it: lw.CustomLoss(phi)"
+        ) from error
+    if values.shape != (3, 3, 1):
+        raise ValueError(
+            f"{rule}, one value per instance; got arrays of shape {values.shape[1:-1]} for 3 "
+            "instances. "
+            "Sum over the labels: lw.decompose(q, loss).sum()"
+        )
     return Measure(name, contributions)
 
 
@@ -78,7 +91,8 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
 
         return _measure_of_function(joint.decompose, "joint entropy")
     if callable(loss) and not isinstance(loss, Loss):
-        return _checked_measure_function(loss)
+        name = getattr(loss, "__name__", type(loss).__name__)
+        return _measure_of_function(loss, "measure" if name == "<lambda>" else name)
     loss = as_loss(loss)
     if not isinstance(loss, CostLoss):
         return _measure_of_loss(loss)
@@ -93,25 +107,3 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
     if costs.size < 2:
         raise ValueError(f"costs by class need at least 2 classes; got {costs.size}")
     return _measure_of_loss(loss, costs.size)
-
-
-def _checked_measure_function(function: Callable[[Q], Any]) -> Measure:
-    rule = (
-        "`loss` as a function must take a distribution and return its total, aleatoric and "
-        "epistemic uncertainty as lw.typing.Components"
-    )
-    name = getattr(function, "__name__", type(function).__name__)
-    measure = _measure_of_function(function, "measure" if name == "<lambda>" else name)
-    try:
-        values = measure.contributions(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
-    except (TypeError, AttributeError) as error:
-        raise TypeError(
-            f"{rule}; got {error}. To use your own loss φ(forecast, y), wrap it: lw.CustomLoss(phi)"
-        ) from error
-    if values.shape != (3, 3, 1):
-        raise ValueError(
-            f"{rule}, one value per instance; got arrays of shape {values.shape[1:-1]} for 3 "
-            "instances. "
-            "Sum over the labels: lw.decompose(q, loss).sum()"
-        )
-    return measure

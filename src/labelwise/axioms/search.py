@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..distributions import Ensemble
-from .candidates import draw_candidates, one_candidate, round_candidate
+from .candidates import draw_candidates, one_candidate
 from .measures import Measure
 from .rules import PLAIN, RULES, AxiomRule, AxiomSetting, Candidate, Comparison
 from .table import MEASURES, AxiomResult, Counterexample
@@ -19,8 +19,8 @@ TIE_TOLERANCE = 1e-12
 
 # (K classes, M members): few atoms and many. Rare failures show with few.
 SHAPES: tuple[tuple[int, int], ...] = ((2, 2), (3, 2), (2, 3), (4, 3), (3, 4), (6, 15))
-PROBABILITIES_PER_BATCH = 4000
-MIN_BATCH, MAX_BATCH = 50, 1000  # bounds on its length
+PROBABILITIES_PER_BATCH = 8000
+MIN_BATCH, MAX_BATCH = 100, 2000  # bounds on its length
 
 
 def examine(measure: Measure, seed: int) -> Iterable[AxiomResult]:
@@ -89,36 +89,13 @@ class CandidateGroup:
         return bool(gap >= -TIE_TOLERANCE * self.scale)
 
     def show(self, rule: AxiomRule, measure: str, place: int) -> Counterexample:
-        """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the
-        rule.
-        """
+        """One candidate as a counterexample."""
+        q, value, comparison = self.compare(rule, one_candidate(self.candidates, place))
         i = MEASURES.index(measure)
-
-        def gap(c: Candidate) -> float:
-            _, value, comparison = self.compare(rule, c)
-            return float(rule.gap(value, comparison.bound)[i, 0])
-
-        candidate = one_candidate(self.candidates, place)
-        whole = gap(candidate)
-        for digits in (1, 2, 3):
-            simple = round_candidate(candidate, digits)
-            if simple is None:
-                continue
-            left = gap(simple)
-            if whole > rule.tolerance * self.scale:
-                as_clear = left > whole / 2
-            else:
-                as_clear = self.ties(left)
-            if as_clear and self.breaks(rule, left) == self.breaks(rule, whole):
-                candidate = simple
-                break
-        q, value, comparison = self.compare(rule, candidate)
         here, bound = float(value[i, 0]), float(comparison.bound[i, 0])
-        sign = "<"
+        sign = "<" if here < bound else ">"
         if self.ties(-abs(here - bound)):
             sign = "="
-        elif here > bound:
-            sign = ">"
         sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
         others = tuple(other[0] if other.batch_shape else other for other in comparison.others)
         return Counterexample(q[0], others, here, bound, sentence)

@@ -51,12 +51,7 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
             "`z` must not be 0 for all members of an instance: the spread would change nothing"
         )
     split = np.concatenate([atoms + (1 - p)[..., None] * z, atoms - p[..., None] * z])
-    return Ensemble(
-        _checked_on_simplex(split),
-        weights=np.concatenate([weights * p, weights * (1 - p)]),
-        member_axis=0,
-        class_names=q.class_names,
-    )
+    return _ensemble_on_simplex(q, split, np.concatenate([weights * p, weights * (1 - p)]))
 
 
 def location_shift(q: Ensemble, z: Any) -> Ensemble:
@@ -79,9 +74,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     z = _shift_direction(z, atoms.shape[1:])
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
-    return Ensemble(
-        _checked_on_simplex(atoms + z), weights=weights, member_axis=0, class_names=q.class_names
-    )
+    return _ensemble_on_simplex(q, atoms + z, weights)
 
 
 def center_shift(q: Ensemble, lam: Any) -> Ensemble:
@@ -177,12 +170,15 @@ def _shift_share(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
     return share
 
 
-def _checked_on_simplex(atoms: np.ndarray) -> np.ndarray:
-    """``atoms`` with rounding errors on the boundary removed; an error if they lie outside."""
+def _ensemble_on_simplex(q: Ensemble, atoms: np.ndarray, weights: np.ndarray) -> Ensemble:
+    """``q`` moved to ``atoms``, rounding errors on the boundary removed; an error if they lie
+    outside.
+    """
     lowest = float(atoms.min(initial=0))
     if lowest < -1e-12:
         raise ValueError(
             f"`z` leaves the probability simplex: a probability would become {lowest:.4g}. "
             "lw.axioms.largest_step(q, z) is the largest factor that stays inside"
         )
-    return np.where(atoms < BOUNDARY_ROUNDING, 0.0, atoms)
+    atoms = np.where(atoms < BOUNDARY_ROUNDING, 0.0, atoms)
+    return Ensemble(atoms, weights=weights, member_axis=0, class_names=q.class_names)

@@ -37,10 +37,10 @@ class Counterexample(Sentences):
 
     def __str__(self) -> str:
         names = ["Q", "Q'"] if len(self.others) == 1 else ["Q", "Q1", "Q2"]
-        shown = zip(names, (self.q, *self.others), strict=False)
-        return "; ".join(
-            [*(f"{name} = {_distribution_in_words(q)}" for name, q in shown), self.sentence]
-        )
+        parts = []
+        for name, q in zip(names, (self.q, *self.others), strict=False):
+            parts.append(f"{name} = {_distribution_in_words(q)}")
+        return "; ".join([*parts, self.sentence])
 
 
 def _distribution_in_words(q: Q) -> str:
@@ -83,9 +83,7 @@ class AxiomResult(Sentences):
     @property
     def strict(self) -> bool | None:
         """Whether the strict version (>) holds; ``None`` for axioms with one version."""
-        if not self.two_versions:
-            return None
-        return self.holds and self.tie is None
+        return self.holds and self.tie is None if self.two_versions else None
 
     @property
     def verdict(self) -> str:
@@ -100,7 +98,7 @@ class AxiomResult(Sentences):
         head = f"{self.axiom} ({self.statement})"
         if self.counterexample is not None:
             return f"{head} fails for {self.measure}: {self.counterexample}"
-        version = {None: "", True: ", strictly", False: ", weakly"}[self.strict]
+        version = {"holds": "", "strict": ", strictly", "weak": ", weakly"}[self.verdict]
         text = f"{head} holds for {self.measure}{version}, in {self.trials} trials"
         return text if self.tie is None else f"{text}; equality for example at {self.tie}"
 
@@ -118,30 +116,31 @@ class AxiomTable(Tabular):
 
     def __getitem__(self, key: tuple[str, str]) -> AxiomResult:
         """The result for one axiom and one of ``"TU"``, ``"AU"``, ``"EU"``."""
-        axioms = self._axioms()
+        by_key = self._by_key()
+        if key in by_key:
+            return by_key[key]
         axiom, measure = key if isinstance(key, tuple) and len(key) == 2 else (None, None)
-        if axiom not in axioms or measure not in MEASURES:
+        others = [other for of_axiom, other in by_key if of_axiom == axiom]
+        if others and measure in MEASURES:
             raise KeyError(
-                f"ask for an axiom ({axioms[0]} … {axioms[-1]}) and a measure (TU, AU, EU), as "
-                f"table['A3', 'EU']; got {key!r}"
+                f"axiom {axiom} is not about {measure}, only about {' and '.join(others)}"
             )
-        of_axiom = {result.measure: result for result in self.results if result.axiom == axiom}
-        if measure not in of_axiom:
-            raise KeyError(
-                f"axiom {axiom} is not about {measure}, only about {' and '.join(of_axiom)}"
-            )
-        return of_axiom[measure]
+        raise KeyError(
+            "ask for an axiom (A0 … A7) and a measure (TU, AU, EU), as table['A3', 'EU']; got "
+            f"{key!r}"
+        )
 
-    def _axioms(self) -> list[str]:
-        return list(dict.fromkeys(result.axiom for result in self.results))
+    def _by_key(self) -> dict[tuple[str, str], AxiomResult]:
+        return {(result.axiom, result.measure): result for result in self.results}
 
     def _title(self) -> str:
         return self.name
 
     def _columns(self) -> dict[str, Any]:
-        cells = {(result.axiom, result.measure): result.verdict for result in self.results}
-        axioms = self._axioms()
+        by_key = self._by_key()
+        axioms = list(dict.fromkeys(axiom for axiom, _ in by_key))
         columns: dict[str, Any] = {"axiom": axioms}
         for measure in MEASURES:
-            columns[measure] = [cells.get((axiom, measure), "-") for axiom in axioms]
+            found = [by_key.get((axiom, measure)) for axiom in axioms]
+            columns[measure] = ["-" if result is None else result.verdict for result in found]
         return columns

@@ -12,6 +12,8 @@ from .._engine.blocks import row_blocks
 from .._engine.kernel import thread_count
 
 BOUNDS = (1e-3, 1e3)
+PRIOR_SD = 1.0
+"""Prior standard deviation of ln T."""
 
 
 def logits_of_classes(probs: Array) -> Array:
@@ -34,9 +36,7 @@ def logits_of_two(p: np.ndarray) -> np.ndarray:
     return np.moveaxis(np.stack([np.zeros_like(p), present]), 0, -1)
 
 
-def fit_temperature(
-    z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, prior_sd: float = 1.0
-) -> float:
+def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     r"""The temperature under which the (weighted) mean over the members has the highest likelihood.
 
     .. math:: T = \arg\min_T\ -\sum_i \log \sum_m w_m\, \mathrm{softmax}(z_{mi} / T)_{y_i}
@@ -53,8 +53,6 @@ def fit_temperature(
         Positions of the true classes.
     weights : array (M, 1) or (M, N), optional
         Of the members, summing to 1.
-    prior_sd : float
-        σ, the prior standard deviation of ln T.
     """
     from scipy.optimize import minimize_scalar
 
@@ -80,20 +78,20 @@ def fit_temperature(
             log_p[rows] = top + np.log(np.exp(of_members - top).sum(axis=0))
 
         list(pool.map(fill, blocks))
-        return float((s / prior_sd) ** 2 / 2 / n - log_p.mean())
+        return float((s / PRIOR_SD) ** 2 / 2 / n - log_p.mean())
 
     # The mean over members need not be convex in s: first a grid.
     grid = np.linspace(log(BOUNDS[0]), log(BOUNDS[1]), 41)
     with ThreadPoolExecutor(thread_count()) as pool:
         i = int(np.argmin([objective(s) for s in grid]))
-    if i in (0, len(grid) - 1):
-        where = "infinity. Are `y_true` and the classes in the same order?"
-        if i == 0:
-            where = "0, because every prediction is right. Use more instances"
-        raise ValueError(
-            f"no finite temperature fits best: the likelihood keeps growing as T goes to {where}"
-        )
-    around = (grid[i - 1], grid[i + 1])
-    with ThreadPoolExecutor(thread_count()) as pool:
+        if i in (0, len(grid) - 1):
+            where = "infinity. Are `y_true` and the classes in the same order?"
+            if i == 0:
+                where = "0, because every prediction is right. Use more instances"
+            raise ValueError(
+                "no finite temperature fits best: the likelihood keeps growing as T goes to "
+                f"{where}"
+            )
+        around = (grid[i - 1], grid[i + 1])
         found = minimize_scalar(objective, bounds=around, method="bounded", options={"xatol": 1e-9})
     return float(np.exp(found.x))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from .._engine.blocks import row_blocks
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
 from .._tables import Check, counted
 from ..evaluation._excess import mean_excess
 from .errors import BinnedErrors
+from .reliability import forecasts_to_bin
 
 BINNINGS = (1, 3, 10)
 CLASS_FACTOR = 10
@@ -58,6 +59,8 @@ class CalibrationCheck(Check):
     @property
     def problems(self) -> list[str]:
         """A sentence on what exceeds the tolerances, if anything does."""
+        if self.ok:
+            return []
         problems = []
         if self.at_least > self.tolerance:
             problems.append(
@@ -65,14 +68,12 @@ class CalibrationCheck(Check):
                 f"average (at least {points(self.at_least)})"
             )
         if self.classes:
-            worst = max(self.classes, key=lambda name: self.classes[name])
+            worst, misplaced = max(self.classes.items(), key=itemgetter(1))
             problems.append(
                 f"the probability of {', '.join(map(repr, self.classes))} does not say how often "
                 f"it happens (for {worst!r} at least "
-                f"{count(100 * self.classes[worst])} of 100 expected cases are misplaced)"
+                f"{count(100 * misplaced)} of 100 expected cases are misplaced)"
             )
-        if not problems:
-            return []
         return [f"Badly calibrated: {'; '.join(problems)}."]
 
     def __str__(self) -> str:
@@ -88,15 +89,14 @@ def accuracy_and_confidence(
     """Whether each instance is right, and how probable that was, (N,); of labels that may occur
     together, the share that are.
     """
-    if not exclusive:
-        right, confidence = np.empty((2, len(p)))
-        for rows in row_blocks(*p.shape):
-            right[rows] = ((p[rows] > 0.5) == outcomes[rows]).mean(axis=1)
-            confidence[rows] = np.maximum(p[rows], 1 - p[rows]).mean(axis=1)
-        return right, confidence
-    top = p.argmax(axis=1)
-    instances = np.arange(len(p))
-    return outcomes[instances, top].astype(float), p[instances, top]
+    if exclusive:
+        confidence, right = next(forecasts_to_bin(p, outcomes, exclusive))
+        return right.astype(float), confidence
+    right, confidence = np.zeros((2, len(p)))
+    for forecast, outcome in forecasts_to_bin(p, outcomes, exclusive):
+        right += (forecast > 0.5) == outcome
+        confidence += np.maximum(forecast, 1 - forecast)
+    return right / p.shape[1], confidence / p.shape[1]
 
 
 def mean_overconfidence(
@@ -121,9 +121,7 @@ def confidence_sentence(
     Under-confident by 7.5 percentage points (95 % interval 6.0 to 9.0)
     """
     shares = f"{percent(accuracy)} right, {percent(expected)} expected, of {among}"
-    value, low, high = (
-        float(x) for x in (overconfidence.value, overconfidence.low, overconfidence.high)
-    )
+    value, low, high = overconfidence.value, overconfidence.low, overconfidence.high
     if np.isnan(low):
         return f"{shares}."
     interval = f"{100 * overconfidence.confidence:g} % interval"
@@ -164,7 +162,8 @@ def check_calibration(
     default level. Without sufficient evidence the result is negative, which does not show that the
     probabilities are right: the sentence tells how far the mean probability of the prediction is
     from the accuracy, with its interval. False alarms in simulations were 0 % with the default
-    tolerance; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
+    tolerance; without any tolerance at most 5 % for independent instances, and 9 % with 40 or 10
+    groups.
     Instances that belong to groups which are not given raise false alarms most of the time.
     Memory: as `calibration_errors`, and some errors (``n_bootstrap``, 3, K).
 
@@ -196,16 +195,8 @@ def check_calibration(
     """
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
         raise ValueError(f"`tolerance` must be a number, not negative; got {tolerance!r}")
-    errors = BinnedErrors(
-        q,
-        y_true,
-        BINNINGS,
-        True,
-        groups,
-        check_replicates(n_bootstrap, required=True),
-        confidence,
-        rng,
-    )
+    check_replicates(n_bootstrap, required=True)
+    errors = BinnedErrors(q, y_true, BINNINGS, True, groups, n_bootstrap, confidence, rng)
     # The error of the top label as it is, those of the classes relative to their expected cases.
     expected_share = errors.p.mean(axis=0)
     unit = np.where(expected_share > 0, expected_share, np.nan)

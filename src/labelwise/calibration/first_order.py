@@ -12,11 +12,10 @@ import numpy as np
 
 from .._arrays import Array, like, to_numpy
 from .._engine.blocks import mean_in_blocks, row_blocks
-from .._errors import InputError
 from .._frames import same_rows
-from .._tables import Tabular, counted, first_names
+from .._tables import Tabular, counted
 from .._validation.arguments import check_choice
-from .._validation.labels import as_labels, outcomes_by_class
+from .._validation.labels import as_labels, check_fitted_classes, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of_members
 from ._maps import IsotonicMap, fit_isotonic
@@ -48,26 +47,40 @@ class Calibration(Tabular):
         temperatures = ", ".join(f"{t:.3g}" for t in np.atleast_1d(self.temperature))
         return f"Calibration by temperature {temperatures}"
 
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return self.class_names or tuple(map(str, range(self.n_classes)))
+
     def _columns(self) -> dict[str, Any]:
-        labels = self.class_names or tuple(map(str, range(self.n_classes)))
         if self.maps is not None:
-            return {"label": labels, "knots": [len(fitted.x) for fitted in self.maps]}
-        return {"label": labels, "temperature": np.broadcast_to(self.temperature, len(labels))}
+            return {"label": self._labels, "knots": [len(fitted.x) for fitted in self.maps]}
+        temperature = np.broadcast_to(self.temperature, self.n_classes)
+        return {"label": self._labels, "temperature": temperature}
 
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
+        from scipy.special import expit
+
         _check_has_members(q)
-        if q.n_classes != self.n_classes:
-            raise ValueError(
-                f"`q` must have the {self.n_classes} classes the maps were fitted for; got "
-                f"{q.n_classes}"
-            )
-        if None not in (self.class_names, q.class_names) and self.class_names != q.class_names:
-            raise InputError(
-                "`q` must have the classes the maps were fitted for, in their order, "
-                f"{first_names(self.class_names or ())}; got {first_names(q.class_names or ())}"
-            )
-        return _recalibrated(q, self.maps, self.temperature)
+        names = q.class_names if self.class_names else None
+        check_fitted_classes(q.n_classes, names, self._labels)
+
+        def mapped(probs: Array) -> Array:
+            if self.maps is None and q.exclusive:
+                return softmax_of_members(logits_of_classes(probs) / self.temperature)
+            p = to_numpy(probs).astype(float)
+            if self.maps is None:
+                p = expit(logits_of_labels(p) / self.temperature)
+            else:
+                p = np.stack([f(p[..., k]) for k, f in enumerate(self.maps)], axis=-1)
+            if q.exclusive:
+                p /= p.sum(axis=-1, keepdims=True)
+            return like(p, probs)
+
+        new = _in_member_blocks(mapped, q.probs)
+        kind: Any = type(q)
+        result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
+        return result.with_values(ids=q.ids)
 
 
 def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") -> Calibration:
@@ -122,7 +135,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     else:
         outcomes = outcomes_by_class(y_true, names, q.batch_shape)
         if method == "isotonic":
-            mean = mean_in_blocks(q, _in_double).reshape(outcomes.shape)
+            mean = to_numpy(mean_in_blocks(q)).astype(float).reshape(outcomes.shape)
             maps = tuple(map(_fit_probability_map, mean.T, outcomes.T))
         else:
             temperature = np.ones(q.n_classes)
@@ -133,12 +146,6 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
                 except ValueError as error:
                     raise ValueError(f"label {names[k]!r}: {error}") from error
     return Calibration(method, maps, temperature, q.n_classes, q.class_names)
-
-
-def _in_double(q: Members) -> Members:
-    """The same ensemble in NumPy's float64."""
-    weights = None if q.weights is None else to_numpy(q.weights).astype(float)
-    return q.with_values(stored=to_numpy(q.probs).astype(float), weights=weights)
 
 
 def _in_member_blocks(f: Callable[[Array], Array], probs: Array) -> Array:
@@ -160,28 +167,6 @@ def _fit_probability_map(p: np.ndarray, y: np.ndarray) -> IsotonicMap:
     fitted = fit_isotonic(p, y)
     least = 1 / (2 * (len(y) + 1))
     return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
-
-
-def _recalibrated(q: Members, maps: tuple[IsotonicMap, ...] | None, temperature: Any) -> Members:
-    """The ensemble with its probabilities mapped, or at this temperature."""
-    from scipy.special import expit
-
-    def mapped(probs: Array) -> Array:
-        if maps is None and q.exclusive:
-            return softmax_of_members(logits_of_classes(probs) / temperature)
-        p = to_numpy(probs).astype(float)
-        if maps is None:
-            p = expit(logits_of_labels(p) / temperature)
-        else:
-            p = np.stack([f(p[..., k]) for k, f in enumerate(maps)], axis=-1)
-        if q.exclusive:
-            p /= p.sum(axis=-1, keepdims=True)
-        return like(p, probs)
-
-    new = _in_member_blocks(mapped, q.probs)
-    kind: Any = type(q)
-    result: Members = kind(new, weights=q.weights, class_names=q.class_names, member_axis=0)
-    return result.with_values(ids=q.ids)
 
 
 def _check_has_members(q: Any) -> None:

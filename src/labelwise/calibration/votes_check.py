@@ -11,10 +11,11 @@ import numpy as np
 from .._resampling import Resampling, check_replicates
 from .._tables import Check
 from .._validation.arguments import as_rng
+from .._validation.labels import check_fitted_classes
 from ..distributions import Distribution
 from ..evaluation.votes import Votes, read_votes
 from ..events import Family
-from .reliability import Binned
+from .reliability import BinnedForecasts
 from .votes_repair import apply_maps, fit_maps
 
 N_BINS = 3
@@ -120,19 +121,11 @@ def check_votes(
                 "`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair "
                 "is fitted on"
             )
-        other, other_votes, *other_groups = fitted_on
+        other, other_votes, other_groups = (*fitted_on, None)[:3]
         fit = read_votes(
-            other,
-            other_votes,
-            events=events,
-            annotators=annotators,
-            groups=(*other_groups, None)[0],
+            other, other_votes, events=events, annotators=annotators, groups=other_groups
         )
-        if fit.class_names != test.class_names:
-            raise ValueError(
-                f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got "
-                f"{', '.join(fit.class_names[:5])}"
-            )
+        check_fitted_classes(len(test.class_names), test.class_names, fit.class_names)
     claims = test.claimed[1]
     if fit is not None:
         claims = apply_maps(*fit_maps(fit), test.mean, test.u)[1]
@@ -162,10 +155,13 @@ class _TestedCells:
     def __init__(self, claims: np.ndarray, test: Votes) -> None:
         self.observed = test.observed[1]
         # bins by repaired claims would select errors of the fit
-        self.cells = Binned(test.claimed[1], self.observed, [N_BINS], adaptive=True)
+        self.binned = [
+            BinnedForecasts(claimed, observed, [N_BINS], adaptive=True)
+            for claimed, observed in zip(test.claimed[1].T, self.observed.T, strict=True)
+        ]
         # claimed: about the probability that at least two people disagree
-        expected = self.cells.sums(np.minimum(1.0, test.n * claims))
-        seen = self.cells.sums(self.observed > 0)
+        expected = self.sums_of_bins(np.minimum(1.0, test.n * claims))
+        seen = self.sums_of_bins(self.observed > 0)
         informative = np.maximum(expected, seen)  # (E, bins)
         self.enough = informative.sum(axis=1) >= MIN_DISAGREEMENTS
         self.rest = bool(informative[~self.enough].sum() >= MIN_DISAGREEMENTS)
@@ -179,9 +175,15 @@ class _TestedCells:
         self.names = [*labels[self.enough].tolist(), *["other labels"] * self.rest]
         self.pooled = tuple(labels[~self.enough].tolist())
 
+    def sums_of_bins(self, x: np.ndarray) -> np.ndarray:
+        """Sums of ``x`` (N, E) over the cases of each label's bins, (E, bins)."""
+        return np.stack(
+            [bins.sums(of_label) for bins, of_label in zip(self.binned, x.T, strict=True)]
+        )
+
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Sums of ``x`` (N, E) over the cells: first the labels, as in ``names``, then the bins."""
-        sums = self.cells.sums(x)
+        sums = self.sums_of_bins(x)
         labels = [*sums.sum(axis=1)[self.enough], *[sums[~self.enough].sum()] * self.rest]
         return np.concatenate([labels, sums[self.bins]])
 

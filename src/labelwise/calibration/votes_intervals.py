@@ -33,39 +33,43 @@ class Claim:
     what is observed is negative, which only EU can be.
     """
 
+    def __getitem__(self, labels: Any) -> Claim:
+        """The claims about some of the labels."""
+        estimates = self.observed[labels], self.gap[labels], self.ratio[labels]
+        return Claim(self.claimed[labels], *estimates)
 
-def case_bounds(part: int, read: Votes, *, of_sum: bool = False) -> tuple[Any, Any]:
+
+def case_bounds(part: int, read: Votes) -> tuple[np.ndarray, np.ndarray]:
     """What total (0), aleatoric (1) and epistemic (2) statistics of one case lie between: of each
-    event, or of the sum over all.
+    event and, last, of the sum over all.
 
     Epistemic: (v₁ − θ̄)(v₂ − θ̄) is lowest if θ̄ is halfway between two different votes.
     """
-    pair = read.pair_bounds[-1] if of_sum else read.pair_bounds[:-1]
+    pair = read.pair_bounds
     if part == 0:
         return 0.0 * pair, 2 * pair
     if part == 2:
         return -pair / 2, 2 * pair
-    if of_sum:
-        return 0.0 * pair, pair
     # The votes on one event are of two kinds, so not all pairs differ: at most 2 · ⌊n/2⌋⌈n/2⌉ of
     # n(n − 1).
     fewest = read.n.min()
-    differ = 2 * (fewest // 2) * (fewest - fewest // 2)
-    return 0.0 * pair, pair * (differ / (fewest * (fewest - 1)))
+    differ = np.full(len(pair), 2 * (fewest // 2) * (fewest - fewest // 2))
+    differ[-1] = fewest * (fewest - 1)
+    return 0.0 * pair, pair * differ / differ[-1]
 
 
-def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = False) -> Claim:
-    """Means over the cases with intervals, of each event or of the sum over all.
+def mean_claim(read: Votes, part: int, confidence: float) -> Claim:
+    """Means over the cases with intervals, of each event and, last, of the sum over all.
 
     What was observed is bounded. Aleatoric: `t_interval`, in which groups are the units where
     nobody disagreed. Total and epistemic values are not alike where nobody chose a label, since θ̄
     differs; added cases at either bound stand for what was not seen.
     """
-    claimed, observed = read.claimed[part], read.observed[part]
-    jackknife = read.without_each_annotator[:, part]  # (annotators, claimed and observed, E)
-    if of_sum:
-        claimed, observed = claimed.sum(axis=-1), observed.sum(axis=-1)
-        jackknife = jackknife.sum(axis=-1)
+    # of the annotators: (annotators, claimed and observed, E + 1)
+    claimed, observed, jackknife = (
+        np.append(x, x.sum(axis=-1, keepdims=True), axis=-1)
+        for x in (read.claimed[part], read.observed[part], read.without_each_annotator[:, part])
+    )
     method = f"{read.n_groups} groups"
     if len(jackknife):
         method += f", {len(jackknife)} annotators"
@@ -77,8 +81,8 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
     groups = read.code, read.n_groups
     of_observed = standard_error(observed, *groups, without_observed)
     of_gap = standard_error(claimed - observed, *groups, without_claimed - without_observed)
-    of_ratio = standard_error(relative, *groups, logs[:, 0] - logs[:, 1])
-    lowest, highest = case_bounds(part, read, of_sum=of_sum)
+    se, df = standard_error(relative, *groups, logs[:, 0] - logs[:, 1])
+    lowest, highest = case_bounds(part, read)
     if part == 1:
         bounds, units = (0.0, highest), read.n_groups
         low, high = t_interval(o, *of_observed, confidence, bounds, units)
@@ -94,19 +98,11 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
         low, high = t_interval_with_extremes(
             o, *of_observed, confidence, (lowest, highest), n, added
         )
-        # A claim is at most the bound of a pair of votes.
-        most = (read.pair_bounds[-1] if of_sum else read.pair_bounds[:-1]) - lowest
-        gap_low, gap_high = t_interval_with_extremes(
-            c - o, *of_gap, confidence, (-highest, most), n, added
-        )
+        of_pairs = -highest, read.pair_bounds - lowest  # a claim is at most the bound of a pair
+        gap_low, gap_high = t_interval_with_extremes(c - o, *of_gap, confidence, of_pairs, n, added)
     gap = Estimate(c - o, gap_low, gap_high, confidence, method)
-    se, df = of_ratio
-    return Claim(
-        c,
-        Estimate(o, low, high, confidence, method),
-        gap,
-        _claim_ratio(c, o, gap, t_quantile(df, confidence) * se),
-    )
+    ratio = _claim_ratio(c, o, gap, t_quantile(df, confidence) * se)
+    return Claim(c, Estimate(o, low, high, confidence, method), gap, ratio)
 
 
 def _claim_ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray) -> Estimate:

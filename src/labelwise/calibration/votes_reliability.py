@@ -121,9 +121,10 @@ def vote_reliability(
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     parts = []
     for part in range(len(PARTS)):
+        claim = mean_claim(read, part, confidence)
         summed = None
         if read.u.structure != "overlapping":
-            summed = mean_claim(read, part, confidence, of_sum=True)
-        parts.append(VotePart(mean_claim(read, part, confidence), summed))
+            summed = claim[-1]
+        parts.append(VotePart(claim[:-1], summed))
     n_cases, left_out = len(read.n), len(read.keep) - len(read.n)
     return VoteReliability(parts[0], parts[1], parts[2], read.class_names, n_cases, left_out)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._tables import Tabular, first_names
+from .._validation.labels import check_fitted_classes
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..evaluation.votes import Votes, claimed_share, read_votes
@@ -50,11 +51,7 @@ class VoteCalibration(Tabular):
         to 1.
         """
         u = decompose(q, "squared", events=self.events)
-        if u.class_names != self.class_names:
-            raise ValueError(
-                "`q` must have the labels the maps were fitted for, "
-                f"{', '.join(self.class_names[:5])}; got {', '.join(u.class_names[:5])}"
-            )
+        check_fitted_classes(len(u.class_names), u.class_names, self.class_names)
         mean = np.clip(to_numpy(q.marginal(self.events).mean[0]).astype(float), 0, 1)
         total, aleatoric, epistemic = apply_maps(self.mean_maps, self.share_maps, mean, u)
         return replace(

@@ -100,7 +100,7 @@ def score_votes(
     score = each.mean(axis=0)
     se, df = standard_error(each, read.code, read.n_groups)
     _, most = case_bounds(1, read)
-    worst = np.maximum(most - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
+    worst = np.maximum(most[:-1] - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
     low, high = t_interval_with_extremes(score, se, df, confidence, (0.0, worst), len(each))
     best = np.stack([fit_isotonic(c, o)(c) for c, o in zip(claims.T, seen.T, strict=True)], axis=-1)
     fitted, constant = ((seen - best) ** 2).mean(axis=0), seen.var(axis=0)

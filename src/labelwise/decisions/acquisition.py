@@ -13,7 +13,7 @@ from .._arrays import to_numpy
 from .._engine.blocks import add_rows
 from .._errors import InputError
 from .._format import number, percent
-from .._tables import SHOWN, Shown, Summary, instance_frame
+from .._tables import Library, Tabular, instance_frame
 from .._validation.arguments import check_choice, check_positive
 from .._validation.labels import class_position
 from ..decomposition import decompose
@@ -27,7 +27,7 @@ BATCHES = ("top", "balanced")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Acquisition(Shown):
+class Acquisition(Tabular):
     """Which cases to label next, best first."""
 
     indices: np.ndarray
@@ -44,40 +44,33 @@ class Acquisition(Shown):
     instance_ids: Any = None
     """What all cases of the pool are called, where they came with an index."""
 
-    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
+    def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name
         all cases of the pool.
         """
-        return instance_frame(
-            {"score": self.score[self.indices], "label": np.asarray(self.label)},
-            self.score.shape,
-            library,
-            ids=ids,
-            known=self.instance_ids,
-            where=self.indices,
-        )
+        columns = self._columns()
+        del columns["case"]
+        where, known = self.indices, self.instance_ids
+        return instance_frame(columns, self.score.shape, library, ids=ids, known=known, where=where)
 
-    def _summary(self) -> Summary:
-        title = f"Acquisition: {len(self.indices):,} of {len(self.score):,} cases, best first"
-        rows = []
-        for i, label in zip(self.indices[:SHOWN].tolist(), self.label, strict=False):
-            rows.append((str(i), float(self.score[i]), label))
-        note = ""
-        if len(self.indices) > SHOWN:
-            note = f"… and {len(self.indices) - SHOWN:,} more"
-        return Summary(title, ("case", "score", "label"), rows, note)
+    def _title(self) -> str:
+        return f"Acquisition: {len(self.indices):,} of {len(self.score):,} cases, best first"
+
+    def _columns(self) -> dict[str, Any]:
+        return {"case": self.indices, "score": self.score[self.indices], "label": self.label}
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
         i, label = int(self.indices[j]), self.label[j]
-        score = f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
         need = self.need[i]
         if not need.any():
             return f"case {i}: score 0, the members agree about it"
+        score = f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
         share = need[self.class_names.index(label)] / need.sum()
-        if share == 1:
-            return f"case {i}, for {label}: score {score}"
-        return f"case {i}, for {label}: {percent(share, 0)} of its score of {score}"
+        part = "score"
+        if share < 1:
+            part = f"{percent(share, 0)} of its score of"
+        return f"case {i}, for {label}: {part} {score}"
 
 
 def acquire(
@@ -130,14 +123,13 @@ def acquire(
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
     """
     check_choice(batch, "batch", BATCHES)
-    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
     if not isinstance(q, Predictions) and len(q.batch_shape) != 1:
         raise ValueError(
             f"`q` must be a pool of cases, one axis of instances; got instances of shape "
             f"{q.batch_shape}"
         )
     pool = q if isinstance(q, Predictions) else Predictions(q=q)
-    n = len(pool)
+    n, class_names = len(pool), pool.names
     if check_positive(budget, "budget") > n:
         raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
     if pool.n_members == 1:
@@ -200,25 +192,19 @@ def _acquire_in_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.nda
     """Classes take turns, largest total need first; each takes the remaining case it needs most,
     until it needs none of them.
     """
-    turns = np.argsort(-need.sum(axis=0), kind="stable").tolist()
-    wanted = {k: iter(_cases_to_acquire(need[:, k], budget)) for k in turns}
+    turns = {}
+    for k in np.argsort(-need.sum(axis=0), kind="stable").tolist():
+        cases = np.argsort(-need[:, k], kind="stable")[:budget]  # others take fewer than these
+        turns[k] = iter(cases[need[cases, k] > 0].tolist())
     chosen: dict[int, int] = {}  # the class that each case is chosen for
-    while wanted and len(chosen) < budget:
-        for k in list(wanted):
-            case = next((case for case in wanted[k] if case not in chosen), None)
+    while turns and len(chosen) < budget:
+        for k, cases in list(turns.items()):
+            case = next((case for case in cases if case not in chosen), None)
             if case is None:
-                del wanted[k]
+                del turns[k]
             else:
                 chosen[case] = k
-    indices = np.fromiter(chosen, int)[:budget]
-    chosen_for = np.fromiter(chosen.values(), int)[:budget]
+    indices, chosen_for = np.array([*chosen.items()], int).reshape(-1, 2)[:budget].T
+    # the members agree about the rest
     rest = np.setdiff1d(np.arange(len(need)), indices)[: budget - len(indices)]
-    # the members agree about these
     return np.append(indices, rest), np.append(chosen_for, need[rest].argmax(axis=1))
-
-
-def _cases_to_acquire(need: np.ndarray, budget: int) -> list[int]:
-    """The cases that a class may choose, best first: other classes take fewer than ``budget``."""
-    order = np.argsort(-need, kind="stable")[:budget]
-    found: list[int] = order[need[order] > 0].tolist()
-    return found

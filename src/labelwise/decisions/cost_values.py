@@ -5,15 +5,13 @@ order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from .._errors import suggest
-from .._frames import library_of_frame, named_axes
-from .._validation.labels import check_names
+from .._frames import library_of_frame, named_axes, values_by_class
 
-CostValues: TypeAlias = float | Mapping[str, float]
 LARGEST = 1e150  # sums and products of costs stay finite
 
 
@@ -38,19 +36,6 @@ def costs_as_mapping(value: Any, name: str) -> Any:
     return dict(zip(truths, rows, strict=True))
 
 
-def names_of_costs(
-    matrix: Any, class_names: Sequence[str] | Mapping[Any, str] | None
-) -> tuple[str, ...] | None:
-    """The given class names, or those of a matrix by name."""
-    if class_names is not None:
-        if isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping):
-            raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
-        return check_names(class_names, len(class_names))
-    if isinstance(matrix, Mapping):
-        return tuple(map(str, matrix))
-    return None
-
-
 def check_cost(value: Any, where: str) -> float:
     """A cost: a number that is not negative."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
@@ -63,27 +48,24 @@ def check_cost(value: Any, where: str) -> float:
     return float(value)
 
 
-def check_costs(name: str, value: Any, known: tuple[str, ...] | None) -> Any:
+def check_costs(value: Any, where: str) -> float | dict[str, float]:
     """Costs as one number, or as a mapping from class names."""
     value = costs_as_mapping(value, "costs")
-    if not isinstance(value, Mapping):
-        if np.ndim(value):
-            raise TypeError(
-                f"`{name}` must be a number or a mapping from class names; got {value!r}"
-            )
-        return check_cost(value, f"`{name}`")
-    numbers = {}
-    for key, cost in value.items():
-        if known is not None and str(key) not in known:
-            raise ValueError(f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}")
-        numbers[str(key)] = check_cost(cost, f"`{name}` of {str(key)!r}")
-    return numbers
+    if isinstance(value, Mapping):
+        return {
+            str(key): check_cost(cost, f"{where} of {str(key)!r}") for key, cost in value.items()
+        }
+    if np.ndim(value):
+        raise TypeError(f"{where} must be a number or a mapping from class names; got {value!r}")
+    return check_cost(value, where)
 
 
 def costs_per_class(
     name: str, costs: Any, class_names: Sequence[str], default: float | None
 ) -> Any:
     """A cost for each class; ``default`` for those that a mapping does not name."""
+    if costs is None:
+        costs = default
     if not isinstance(costs, Mapping):
         return np.full(len(class_names), costs)
     for key in costs:
@@ -95,12 +77,10 @@ def costs_per_class(
     return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
 
 
-def check_cost_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
-    """The cost matrix as an array in the order of the class names."""
-    if matrix is None:
-        return None
+def check_cost_matrix(matrix: Any, names: Sequence[str] | None) -> np.ndarray:
+    """The cost matrix as an array, one by name in the order of the class names."""
     if isinstance(matrix, Mapping):
-        matrix = _cost_rows_by_name(matrix, known or ())
+        matrix = _cost_rows_by_name(matrix, names or ())
     try:
         table = np.asarray(matrix)
     except ValueError as error:
@@ -112,9 +92,9 @@ def check_cost_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray 
             "`matrix` must be square, [true class, predicted class], with at least 2 classes; got "
             f"shape {table.shape}"
         )
-    if known is not None and len(table) != len(known):
+    if names is not None and len(table) != len(names):
         raise ValueError(
-            f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows"
+            f"`matrix` must have a row for each of the {len(names)} names; got {len(table)} rows"
         )
     for truth, prediction in np.argwhere(~((table >= 0) & (table <= LARGEST)))[:1]:
         where = f"`matrix`, true class {truth}, predicted class {prediction},"
@@ -122,24 +102,17 @@ def check_cost_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray 
     return table.astype(float)
 
 
-def _cost_rows_by_name(matrix: Mapping[Any, Any], known: tuple[str, ...]) -> list[list[float]]:
+def _cost_rows_by_name(matrix: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
     """The rows of a matrix by name, in the order of the names; right predictions cost 0 unless it
     says otherwise.
     """
-    given = {str(truth): row for truth, row in matrix.items()}
     rows = []
-    for truth in known:
-        if not isinstance(given.get(truth), Mapping):
+    for truth, costs in zip(names, values_by_class(matrix, names, "matrix"), strict=True):
+        if not isinstance(costs, Mapping):
             raise TypeError(
-                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; "
-                f"got {given.get(truth)!r}"
+                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
+                f"{costs!r}"
             )
-        costs = {truth: 0.0} | check_costs(f"matrix of {truth!r}", given[truth], known)
-        for prediction in known:
-            if prediction not in costs:
-                raise ValueError(
-                    f"`matrix of {truth!r}` must give a number for every class; missing: "
-                    f"{prediction!r}"
-                )
-        rows.append([costs[prediction] for prediction in known])
+        row = {truth: 0.0} | {str(key): cost for key, cost in costs.items()}
+        rows.append(values_by_class(row, names, f"matrix of {truth!r}"))
     return rows

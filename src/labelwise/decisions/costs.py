@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .._arrays import ClassNames
 from .._errors import InputError, suggest
+from .._frames import order_of_names
 from .._validation.arguments import set_fields
+from .._validation.labels import check_names
 from ..io.files import read_toml
 from .cost_values import (
-    CostValues,
     check_cost,
     check_cost_matrix,
     check_costs,
     costs_as_mapping,
     costs_per_class,
-    names_of_costs,
 )
 from .problem import DecisionProblem
 
 Task: TypeAlias = Literal["multiclass", "per_label"]
 TASKS: tuple[Task, ...] = get_args(Task)
-ERRORS = ("missed", "false_alarm")
+ERRORS = ("default", "missed", "false_alarm")
 PRICES = ("abstain", "ask", "expert_error")
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class Costs:
     """Costs of decisions, in any unit (euros, days in hospital, …).
 
@@ -78,66 +77,52 @@ class Costs:
     array([[50.,  0.]])
     """
 
-    matrix: np.ndarray | None
-    default: float | None
+    matrix: Any = None
+    """An array (K, K), or ``None``."""
+    _: KW_ONLY
+    default: Any = None
     """What an error costs unless the next two say otherwise; ``None`` if there is a matrix."""
-    missed: CostValues
+    missed: Any = None
     """One number, or a mapping from class names."""
-    false_alarm: CostValues
-    abstain: float | None
-    ask: float | None
-    expert_error: float
-    class_names: tuple[str, ...] | None
-    ordered: bool
+    false_alarm: Any = None
+    abstain: float | None = None
+    ask: float | None = None
+    expert_error: float = 0.0
+    class_names: Any = None
+    ordered: bool = field(init=False)
     """Whether ``class_names`` defines the order of the classes, or only their set."""
 
-    def __init__(
-        self,
-        matrix: Any = None,
-        *,
-        default: Any = None,
-        missed: Any = None,
-        false_alarm: Any = None,
-        abstain: Any = None,
-        ask: Any = None,
-        expert_error: Any = 0.0,
-        class_names: ClassNames | None = None,
-    ) -> None:
-        errors = {"default": default, "missed": missed, "false_alarm": false_alarm}
-        given = [name for name, value in errors.items() if value is not None]
-        if given and matrix is not None:
+    def __post_init__(self) -> None:
+        given = [name for name in ERRORS if getattr(self, name) is not None]
+        if given and self.matrix is not None:
             raise ValueError(f"`{given[0]}` replaces `matrix`; give one or the other")
-        if not given and matrix is None:
+        if not given and self.matrix is None:
             raise ValueError(
                 "`Costs` needs a `default` (what an error costs, with exceptions in `missed` and "
                 "`false_alarm`) or a `matrix` (to choose one class)"
             )
-        if given:
-            default = check_cost(1.0 if default is None else default, "`default`")
-        matrix = costs_as_mapping(matrix, "matrix")
-        names = names_of_costs(matrix, class_names)
-        prices = {"abstain": abstain, "ask": ask}
-        for name, price in prices.items():
-            if price is not None:
-                prices[name] = check_cost(price, f"`{name}`")
-        if check_cost(expert_error, "`expert_error`") >= 1:
+        if not check_cost(self.expert_error, "`expert_error`") < 1:
             raise ValueError(
                 "`expert_error` must be a share of wrong answers, at least 0 and below 1; got "
-                f"{expert_error!r}"
+                f"{self.expert_error!r}"
             )
-        set_fields(
-            self,
-            matrix=check_cost_matrix(matrix, names),
-            default=default,
-            missed=check_costs("missed", {} if missed is None else missed, names),
-            false_alarm=check_costs(
-                "false_alarm", {} if false_alarm is None else false_alarm, names
-            ),
-            expert_error=float(expert_error),
-            class_names=names,
-            ordered=class_names is not None,
-            **prices,
-        )
+        checked: dict[str, Any] = {}
+        if given:
+            checked["default"] = 1.0
+        for name in (*ERRORS, *PRICES):
+            value = getattr(self, name)
+            if value is not None:
+                check = check_costs if name in ("missed", "false_alarm") else check_cost
+                checked[name] = check(value, f"`{name}`")
+        matrix, names = costs_as_mapping(self.matrix, "matrix"), self.class_names
+        if names is not None:
+            names = check_names(names, len(names))
+        elif isinstance(matrix, Mapping):
+            names = tuple(map(str, matrix))
+        if matrix is not None:
+            matrix = check_cost_matrix(matrix, names)
+        ordered = self.class_names is not None
+        set_fields(self, matrix=matrix, class_names=names, ordered=ordered, **checked)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
@@ -158,7 +143,7 @@ class Costs:
             lentigo = 30
         """
         spec = read_toml(path)
-        known = ("class_names", "default", *ERRORS, "matrix", *PRICES)
+        known = ("class_names", *ERRORS, "matrix", *PRICES)
         try:
             for key in spec:
                 if key not in known:
@@ -193,7 +178,7 @@ class Costs:
         table[:, 1, 0] = costs_per_class("missed", self.missed, names, self.default)
         return DecisionProblem(table, *prices), names
 
-    def _matrix_of(self, names: tuple[str, ...]) -> np.ndarray:
+    def _matrix_of(self, names: tuple[str, ...]) -> Any:
         """Costs [true class, predicted class] in the order of these classes."""
         if self.matrix is None:
             alarm = costs_per_class("false_alarm", self.false_alarm, names, 0.0)
@@ -215,29 +200,22 @@ class Costs:
         self, n_classes: int, class_names: tuple[str, ...] | None
     ) -> tuple[str, ...]:
         """The class names of the prediction, else of these costs, else numbers."""
-        if class_names is None:
-            by_name = isinstance(self.missed or None, Mapping) or isinstance(
-                self.false_alarm or None, Mapping
+        if class_names is not None:
+            if self.class_names is not None:
+                order_of_names(self.class_names, class_names, "`costs`")
+            return class_names
+        by_name = isinstance(self.missed, Mapping) or isinstance(self.false_alarm, Mapping)
+        if not self.ordered and (by_name or self.class_names is not None):
+            raise InputError(
+                "these costs are given by class name, but the prediction has no class names",
+                fix="class_names_or_costs",
             )
-            if not self.ordered and (by_name or self.class_names is not None):
-                raise InputError(
-                    "these costs are given by class name, but the prediction has no class names",
-                    fix="class_names_or_costs",
-                )
-            names = self.class_names or tuple(map(str, range(n_classes)))
-            if len(names) != n_classes:
-                raise ValueError(
-                    f"these costs are for {len(names)} classes; the prediction has K = {n_classes}"
-                )
-            return names
-        known = self.class_names or class_names
-        for name in (*class_names, *known):
-            if name not in known or name not in class_names:
-                lacking, having = "costs lack", known
-                if name in known:
-                    lacking, having = "prediction lacks", class_names
-                raise ValueError(f"the {lacking} class {name!r}{suggest(name, having)}")
-        return class_names
+        names: tuple[str, ...] = self.class_names or tuple(map(str, range(n_classes)))
+        if len(names) != n_classes:
+            raise ValueError(
+                f"these costs are for {len(names)} classes; the prediction has K = {n_classes}"
+            )
+        return names
 
 
 def check_is_costs(costs: Any) -> None:

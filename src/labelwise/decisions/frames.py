@@ -20,12 +20,6 @@ PART = 1 << 16  # probabilities of the cases that are summarized or written at o
 VALUES = ("expected_cost", "value_of_label", "value_of_knowledge")
 
 
-def blocks_of_decisions(plan: Decisions) -> Iterator[slice]:
-    """All cases in order, some at a time."""
-    n, k = plan.mean.shape
-    return row_blocks(n, k, PART)
-
-
 def outcomes_decided_about(plan: Decisions, y_true: Any) -> np.ndarray:
     """The true class of each case (N,), or per label whether each label is present (N, K)."""
     (y_true,) = same_rows(plan.distribution, y_true=y_true)
@@ -65,32 +59,36 @@ def decision_columns(
 def decision_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     """`decision_columns` as a data frame."""
     ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
-    known = plan.distribution.ids
-    repeat = len(plan.class_names) if plan.task == "per_label" else 1
     truth = None if y_true is None else outcomes_decided_about(plan, y_true)
-    columns = decision_columns(plan, truth)
-    shape = tuple(plan.mean.shape[:-1])
-    return instance_frame(columns, shape, library, ids=ids, known=known, repeat=repeat)
+    return instance_frame(
+        decision_columns(plan, truth),
+        tuple(plan.mean.shape[:-1]),
+        library,
+        ids=ids,
+        known=plan.distribution.ids,
+        repeat=len(plan.class_names) if plan.task == "per_label" else 1,
+    )
 
 
 def decision_csv_rows(plan: Decisions, ids: Any, y_true: Any) -> Iterator[Sequence[Any]]:
     """The header of a CSV file and its rows: `decision_columns` with the reason of each decision in
     one sentence; for choosing one class also with the probability ``p_…`` of each class.
     """
-    names, mean = plan.class_names, to_numpy(plan.mean)
-    shape = tuple(mean.shape[:-1])
     truth = None if y_true is None else outcomes_decided_about(plan, y_true)
-    for rows in blocks_of_decisions(plan):
+    labels: Sequence[str | None] = [None]
+    if plan.task == "per_label":
+        labels = plan.class_names
+    n, k = plan.mean.shape
+    for rows in row_blocks(n, k, PART):
         cases = np.arange(rows.start, rows.stop)
-        columns = decision_columns(plan, truth, rows)
-        if plan.task == "per_label":
-            columns = {**index_columns(shape, ids, np.repeat(cases, len(names))), **columns}
-            columns["reason"] = [plan.explain(i, label=name) for i in cases for name in names]
-        else:
-            columns = {**index_columns(shape, ids, cases), **columns}
-            columns["reason"] = list(map(plan.explain, cases))
-            for k, name in enumerate(names):
-                columns[f"p_{name}"] = mean[rows, k].astype(float)
+        columns: dict[str, Any] = index_columns(
+            plan.mean.shape[:-1], ids, np.repeat(cases, len(labels))
+        )
+        columns |= decision_columns(plan, truth, rows)
+        columns["reason"] = [plan.explain(i, label=label) for i in cases for label in labels]
+        if plan.task == "multiclass":
+            for name, p in zip(plan.class_names, to_numpy(plan.mean)[rows].T, strict=True):
+                columns[f"p_{name}"] = p.astype(float)
         if rows.start == 0:
             yield list(columns)
         yield from zip(*columns.values(), strict=True)

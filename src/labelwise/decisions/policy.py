@@ -81,17 +81,16 @@ class Decisions(Shown):
         return self.problem.answered(p)[0]
 
     @cached_property
-    def _knowledge(self) -> tuple[Array, Array | None]:
-        found = in_blocks_of(self._knowledge_of_block, self.distribution)
-        return found[0], found[1] if len(found) > 1 else None
+    def _knowledge(self) -> tuple[Array, ...]:
+        """The value of knowledge and, if it is sampled, the bound on its error."""
+        return in_blocks_of(self._knowledge_of_block, self.distribution)
 
     def _knowledge_of_block(self, block: Distribution) -> tuple[Array, ...]:
         if isinstance(block, Intervals):
             boxes = ProbabilityBoxes.of(block, self.task)
             action = least_worst_action(boxes, self.problem)[0]
             return (like(largest_regret_of_action(boxes, self.problem, action), block.mean()),)
-        value, error = _value_of_knowledge(block, self.problem)
-        return (value,) if error is None else (value, error)
+        return _value_of_knowledge(block, self.problem)
 
     @property
     def value_of_knowledge(self) -> Array:
@@ -109,7 +108,7 @@ class Decisions(Shown):
         """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if
         only rounding matters.
         """
-        return self._knowledge[1]
+        return self._knowledge[1] if len(self._knowledge) > 1 else None
 
     @cached_property
     def admissible(self) -> Array:
@@ -289,13 +288,16 @@ def decide(
     multilabel = q.multilabel if isinstance(q, Predictions) else not q.exclusive
     if task is None:
         task = "per_label" if multilabel else "multiclass"
-    if multilabel and task == "multiclass":
+    elif multilabel and task == "multiclass":
         sentence = "these labels may occur together, so there is no single class to choose"
         raise InputError(sentence, fix="per_label")
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
 
     def of_block(block: Distribution) -> tuple[Array, ...]:
-        p, present = _beliefs_to_decide_by(block, task)
+        present, absent = block.marginal().mean
+        p = to_numpy(present).astype(float)
+        if task == "per_label":
+            p = np.stack([to_numpy(absent).astype(float), p], axis=-1)
         if isinstance(block, Intervals):
             action, cost, after = least_worst_action(ProbabilityBoxes.of(block, task), problem)
             action = np.where(action == problem.n_outcomes, ABSTAIN, action)
@@ -316,45 +318,37 @@ def decide(
     return plan
 
 
-def _beliefs_to_decide_by(q: Distribution, task: Task) -> tuple[np.ndarray, Array]:
-    """The mean probabilities of the outcomes that are decided about (per label: of absent and
-    present) in double precision, and those of the classes as they are.
-    """
-    present, absent = q.marginal().mean
-    p = to_numpy(present).astype(float)
-    if task == "per_label":
-        p = np.stack([to_numpy(absent).astype(float), p], axis=-1)
-    return p, present
+def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Array, ...]:
+    """EU of predicting or abstaining and, if it is sampled, the bound on its numerical error."""
+    parts: list[Any]
+    if problem.table.ndim == 2:
+        loss = CostMatrix(problem.table, abstain=problem.abstain)
+        parts = [decompose_jointly(q, loss, n_samples=SAMPLES)]
+    else:
+        parts = [decompose(q, loss) for loss in _losses_of_labels(problem)]
+    value = sum(u.epistemic for u in parts)
+    errors = [u.error.epistemic for u in parts if u.error is not None]
+    return (value, sum(errors)) if errors else (value,)
 
 
-def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Array, Array | None]:
-    r"""EU of predicting or abstaining, and the bound on its numerical error.
+def _losses_of_labels(problem: DecisionProblem) -> list[CostLoss]:
+    r"""Losses of all labels that add up to the risk of leaving a label, acting on it or abstaining.
 
-    For one label, abstaining at a price c below ab/(a+b) caps the risk min(bt, a(1−t)) at c. The
-    capped risk is the sum of two cost losses, for the choices "leave or abstain" and "abstain or
-    act":
+    Abstaining at a price c below ab/(a+b) caps the risk min(bt, a(1−t)) at c. The capped risk is
+    the sum of two cost losses, for the choices "leave or abstain" and "abstain or act":
 
     .. math:: \min(bt,\ c,\ a(1-t))
               = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
     """
-    if problem.table.ndim == 2:
-        loss = CostMatrix(problem.table, abstain=problem.abstain)
-        joint = decompose_jointly(q, loss, n_samples=SAMPLES)
-        return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]
     b: Any = problem.table[:, 1, 0]
-    if problem.abstain is None:
-        losses = [(a, b)]
-    else:
-        c = problem.abstain
-        useful = c * (a + b) < a * b
-        losses = [
-            (np.where(useful, c, a), np.where(useful, b - c, b)),
-            (np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)),
-        ]
-    parts = [decompose(q, CostLoss(fp, fn)) for fp, fn in losses]
-    errors = [u.error.epistemic for u in parts if u.error is not None]
-    return sum(u.epistemic for u in parts), sum(errors) if errors else None
+    c = problem.abstain
+    if c is None:
+        return [CostLoss(a, b)]
+    useful = c * (a + b) < a * b
+    leave: Any = np.where(useful, c, a), np.where(useful, b - c, b)
+    act: Any = np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)
+    return [CostLoss(*leave), CostLoss(*act)]
 
 
 def _warn_if_badly_calibrated(q: Any, y_true: Any) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._engine.blocks import add_rows
+from .._engine.blocks import row_blocks
 from .._format import number
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, t_interval_with_extremes
 from .._tables import Summary, Tabular, counted
 from ..evaluation._excess import mean_excess
 from .costs import Task
-from .frames import blocks_of_decisions, outcomes_decided_about
+from .frames import PART, outcomes_decided_about
 from .policy import Decisions
 from .problem import ABSTAIN, ASK, DecisionProblem
 
@@ -120,37 +120,31 @@ def summarize_decisions(
         raise ValueError(
             f"`decisions` must be about one or more cases on one axis; got shape {shape[:-1]}"
         )
-    truth = outcomes_decided_about(plan, y_true)
+    truth = outcomes_decided_about(plan, y_true).astype(np.int64)
     (groups,) = same_rows(plan.distribution, groups=groups)
-    n, k = shape
-    counts = {"before": _no_decisions_counted(k), "after": _no_decisions_counted(k)}
-    paid_before, paid, expected = np.empty(n), np.empty(n), np.empty(n)
+    problem, mean, action = plan.problem, to_numpy(plan.mean), to_numpy(plan.action)
+    likely = mean.argmax(axis=-1)
+    if plan.task == "per_label":
+        likely = (mean > 0.5).astype(np.int64)
+    paid_before, paid = problem.cost_of(likely, truth), np.empty(action.shape)
     low, high = np.inf, -np.inf
-    means, actions = to_numpy(plan.mean), to_numpy(plan.action)
-    promised = to_numpy(plan.expected_cost)
-    for rows in blocks_of_decisions(plan):
-        mean, action, y = means[rows], actions[rows], truth[rows].astype(np.int64)
-        likely = mean.argmax(axis=-1)
-        if plan.task == "per_label":
-            likely = (mean > 0.5).astype(np.int64)
-        response = action  # of no use if nobody can be asked
-        if plan.problem.ask is not None:
+    for rows in row_blocks(*shape, PART):
+        response = action[rows]  # of no use if nobody can be asked
+        if problem.ask is not None:
             response = plan.answered(rows)
-        cost_before = plan.problem.cost_of(likely, y)
-        cost = plan.problem.paid(action, response, y)
-        counts["before"] = _count_decisions_by_class(counts["before"], likely, y, cost_before)
-        counts["after"] = _count_decisions_by_class(counts["after"], action, y, cost)
-        paid_before[rows], paid[rows] = _cost_per_case(cost_before), _cost_per_case(cost)
-        expected[rows] = _cost_per_case(promised[rows].astype(float))
-        lowest, highest = plan.problem.cost_range(action, response)
+        paid[rows] = problem.paid(action[rows], response, truth[rows])
+        lowest, highest = problem.cost_range(action[rows], response)
         low = min(low, float(_cost_per_case(lowest).min()))
         high = max(high, float(_cost_per_case(highest).max()))
-    before, after = counts["before"], counts["after"]
+    before = _counts_by_class(plan, likely, truth, paid_before)
+    after = _counts_by_class(plan, action, truth, paid)
     by_class = {"cases": after["cases"]}
     for name in ("called", "missed", "false_alarms", "cost"):
         by_class[f"{name}_before"] = before[name]
         by_class[f"{name}_after"] = after[name]
     by_class |= {"abstained": after["abstained"], "asked": after["asked"]}
+    paid_before, paid = _cost_per_case(paid_before), _cost_per_case(paid)
+    expected = _cost_per_case(to_numpy(plan.expected_cost).astype(float))
     return DecisionSummary(
         class_names=plan.class_names,
         by_class=by_class,
@@ -160,9 +154,9 @@ def summarize_decisions(
         excess=mean_excess(
             paid, expected, bounds=(low, high), groups=groups, confidence=confidence
         ),
-        saving=paired_saving(paid_before - paid, plan.problem, confidence),
+        saving=paired_saving(paid_before - paid, problem, confidence),
         task=plan.task,
-        n=n,
+        n=len(paid),
     )
 
 
@@ -185,31 +179,25 @@ def _cost_per_case(costs: np.ndarray) -> np.ndarray:
     return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
 
 
-def _no_decisions_counted(k: int) -> dict[str, np.ndarray]:
-    """What was done about each class before the first case is counted."""
-    names = ("cases", "called", "missed", "false_alarms", "abstained", "asked")
-    return {name: np.zeros(k, np.int64) for name in names} | {"cost": np.zeros(k)}
-
-
-def _count_decisions_by_class(
-    counts: dict[str, np.ndarray], action: np.ndarray, truth: np.ndarray, paid: np.ndarray
+def _counts_by_class(
+    plan: Decisions, action: np.ndarray, truth: np.ndarray, paid: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What was done about each class and what it cost, arrays (K,), with some more cases."""
-    if truth.ndim == 2:
-        called, present = action == 1, truth == 1
-        concerned = np.ones_like(present)
+    """What was done about each class and what it cost, arrays (K,)."""
+    k = len(plan.class_names)
+    if plan.task == "per_label":
+        about = named = np.broadcast_to(np.arange(k), action.shape)
+        present, called = truth == 1, action == 1
     else:
-        classes = np.arange(len(counts["cases"]))
-        called, present = action[:, None] == classes, truth[:, None] == classes
-        concerned = present  # to abstain or ask is about the true class
-        action, paid = action[:, None], paid[:, None]
-    where = {
-        "cases": present,
-        "called": called,
-        "missed": present & ~called & (action >= 0),
-        "false_alarms": called & ~present,
-        "abstained": concerned & (action == ABSTAIN),
-        "asked": concerned & (action == ASK),
+        about, named = truth, action
+        present, called = truth >= 0, action >= 0
+    right = called & present & (named == about)
+    chosen = {
+        "cases": (about, present),
+        "called": (named, called),
+        "missed": (about, present & (action >= 0) & ~right),
+        "false_alarms": (named, called & ~right),
+        "abstained": (about, action == ABSTAIN),
+        "asked": (about, action == ASK),
     }
-    new = {name: counts[name] + np.sum(cases, axis=0) for name, cases in where.items()}
-    return new | {"cost": add_rows(counts["cost"], concerned * paid)}
+    counts = {name: np.bincount(of[where], minlength=k) for name, (of, where) in chosen.items()}
+    return counts | {"cost": np.bincount(about.ravel(), paid.ravel(), k)}

@@ -5,7 +5,7 @@ guarantee.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf, log, log1p
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._frames import same_rows
 from .._resampling import group_codes
 from .._tables import Sentences
 from .._validation.labels import as_correct, as_scores
-from ..sets._quantiles import as_guarantee_level, fewest_with_confidence, proves_error_rate
+from ..sets._quantiles import as_guarantee_level
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,6 +155,15 @@ def choose_threshold(
     )
 
 
+def fewest_with_confidence(rate: float, delta: float) -> int:
+    """The fewest cases without an error that prove an error rate below ``rate``: (1 − rate)ⁿ ≤ δ.
+
+    >>> fewest_with_confidence(0.05, 0.05)
+    59
+    """
+    return ceil(log(delta) / log1p(-rate))
+
+
 def _starts_of_threshold_tests(n: int, target: float, delta: float) -> tuple[list[int], float]:
     """Starting sizes of the test sequences, and the error probability of each sequence.
 
@@ -173,6 +182,8 @@ def _largest_proven_threshold(
     score: np.ndarray, wrong: np.ndarray, target: float, delta: float, unit: str
 ) -> tuple[float, str]:
     """The largest threshold proven for independent cases, or −∞ and the reason."""
+    from scipy.special import bdtr
+
     n = len(score)
     starts, share = _starts_of_threshold_tests(n, target, delta)
     if not starts:
@@ -181,20 +192,19 @@ def _largest_proven_threshold(
     # Errors first among ties: the first test must not depend on the order of ties.
     order = np.lexsort((~wrong, score))
     score, errors = score[order], np.cumsum(wrong[order])
-    passed = proves_error_rate(errors, np.arange(1, n + 1), target, share)
+    # P(Bin(n, target) ≤ errors) ≤ δ: the exact binomial test
+    passed = bdtr(errors.astype(float), np.arange(1, n + 1), target) <= share
     boundary = np.append(score[1:] != score[:-1], True)[:n]  # the last of its ties
-    fails = np.flatnonzero(~passed & boundary)
-    best = -1
+    # Proven is what some sequence of tests reached: after its start no test failed.
+    place = np.arange(n)
+    started = np.full(n, -1)
     for k in starts:
-        if not passed[k - 1]:
-            continue
-        later = fails[fails >= k]
-        stop = int(later[0]) if later.size else n
-        accepted = np.flatnonzero(boundary[k:stop])
-        if accepted.size:
-            best = max(best, k + int(accepted[-1]))
-    if best < 0:
-        first = starts[0]
-        reason = f"no test passes, the first with {errors[first - 1]} errors"
-        return -inf, f"{reason} among the {first} most certain of {n} {unit}"
-    return float(score[best]), ""
+        if passed[k - 1]:
+            started[k:] = k
+    failed = np.maximum.accumulate(np.where(boundary & ~passed, place, -1))
+    proven = score[boundary & (started > failed)]
+    if proven.size:
+        return float(proven[-1]), ""
+    first = starts[0]
+    reason = f"no test passes, the first with {errors[first - 1]} errors"
+    return -inf, f"{reason} among the {first} most certain of {n} {unit}"

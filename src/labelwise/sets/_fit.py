@@ -96,7 +96,7 @@ def fit_sets(
     events = tuple(
         _event_threshold(event, classes, own, y, code, level) for event, classes in pools
     )
-    check_enough_calibration_cases(events, level, names, groups=code is not None)
+    check_enough_calibration_cases(events, level, names)
     thresholds = np.full(len(names), -inf)
     for event in events:
         classes = list(event.classes)
@@ -159,21 +159,22 @@ def _event_threshold(
 
 
 def check_enough_calibration_cases(
-    events: Sequence[EventThreshold], level: Fraction, names: Sequence[str], *, groups: bool
+    events: Sequence[EventThreshold], level: Fraction, names: Sequence[str]
 ) -> None:
     """Refuse a level for which an event has too few calibration cases (or groups) for any finite
     threshold.
     """
     needed = fewest_cases(level)
-    unit = "group" if groups else "calibration case"
-    sentence = (
-        f"a coverage of {float(level):g} needs at least ⌈1/(1 − {float(level):g})⌉ − 1 = {needed} "
-        f"{unit}s"
-    )
     for event in events:
-        n = event.n_groups if groups else event.n_cases
-        if n is None or n >= needed:
+        n, units = event.n_cases, "calibration cases"
+        if event.n_groups is not None:
+            n, units = event.n_groups, "groups"
+        if n >= needed:
             continue
+        sentence = (
+            f"a coverage of {float(level):g} needs at least ⌈1/(1 − {float(level):g})⌉ − 1 = "
+            f"{needed} {units}"
+        )
         if len(events) == 1:
             raise InputError(f"{sentence}; got {n}", fix="more_cases")
         sentence += f" of each class or event; {event.name!r} has {n}"

@@ -40,23 +40,6 @@ def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | Non
     return p, names
 
 
-def check_calibrated_classes(
-    p: np.ndarray, names: tuple[str, ...] | None, fitted: tuple[str, ...]
-) -> None:
-    """Refuse probabilities (..., K) of other classes than those that were fitted."""
-    if p.shape[-1] != len(fitted):
-        raise ValueError(
-            f"`q` must have the {len(fitted)} classes of the calibration cases; got K = "
-            f"{p.shape[-1]}"
-        )
-    for k, (found, expected) in enumerate(zip(names or fitted, fitted, strict=True)):
-        if found != expected:
-            raise ValueError(
-                "`q` must have the classes of the calibration cases in their order; class "
-                f"{k} is {found!r} instead of {expected!r}"
-            )
-
-
 def case_groups(groups: Any, n: int) -> np.ndarray:
     """The group of each of ``n`` cases: 0, 1, …; each its own if none are given."""
     if groups is None:
@@ -68,14 +51,14 @@ def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.n
     """The group of each of ``n`` cases, whether shares are those of a random ``"case"`` or
     ``"group"``, and what to say about them.
     """
-    estimand, who = "case", "a random case"
-    if fitted_by_group:
-        estimand, who = "group", "a random case of a random group"
-    if groups is not None:
-        note = f" Shares are those of {who}; intervals allow for dependence within groups."
-        return case_groups(groups, n), estimand, note
-    if fitted_by_group:
+    if groups is None and fitted_by_group:
         raise InputError(
             "these were fitted with `groups`, so they are evaluated by group", fix="groups"
         )
-    return np.arange(n), estimand, ""
+    estimand, who = "case", "a random case"
+    if fitted_by_group:
+        estimand, who = "group", "a random case of a random group"
+    note = ""
+    if groups is not None:
+        note = f" Shares are those of {who}; intervals allow for dependence within groups."
+    return case_groups(groups, n), estimand, note

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._resampling import Estimate
-from .._tables import SHOWN, Shown, Summary, Tabular, frame, index_columns
+from .._tables import SHOWN, Summary, Tabular, index_columns
+from ._result import CaseResults
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelAnswers(Shown):
+class LabelAnswers(CaseResults):
     """1 (yes), 0 (no) or −1 (unsure) for each case and label."""
 
     answer: np.ndarray
@@ -20,19 +21,12 @@ class LabelAnswers(Shown):
     class_names: tuple[str, ...]
     guarantee: str
 
-    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
-        """A data frame with a row for each case and a column for each label."""
-        return frame(self.columns(ids=ids), library)
-
     def columns(self, *, ids: Any = None) -> dict[str, Any]:
-        """The columns of `to_frame`."""
-        words = np.asarray(["no", "yes", "unsure"], dtype=object)[
-            self.answer.reshape(-1, len(self.class_names))
-        ]
-        return {
-            **index_columns(self.answer.shape[:-1], ids),
-            **{name: words[:, k] for k, name in enumerate(self.class_names)},
-        }
+        """For each case and label the answer in words."""
+        words = np.asarray(["no", "yes", "unsure"], dtype=object)[self.answer]
+        by_label = words.reshape(-1, len(self.class_names)).T
+        answers = dict(zip(self.class_names, by_label, strict=True))
+        return {**index_columns(self.answer.shape[:-1], ids), **answers}
 
     def _summary(self) -> Summary:
         flat = self.answer.reshape(-1, len(self.class_names))

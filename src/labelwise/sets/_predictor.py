@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._frames import same_rows
-from .._tables import Tabular, first_names
-from ._input import check_calibrated_classes, one_class_each
+from .._tables import first_names
+from .._validation.labels import check_fitted_classes
+from ._input import one_class_each
 from ._result import PredictionSets
+from ._storage import SETS, Fitted
 
 if TYPE_CHECKING:
     from ._evaluation import SetEvaluation
@@ -32,10 +32,12 @@ class EventThreshold:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetPredictor(Tabular):
+class SetPredictor(Fitted):
     """Thresholds fitted on calibration cases; made by `fit_sets` and `load_sets`. Prints its
     guarantee and thresholds.
     """
+
+    _format: ClassVar[str] = SETS
 
     thresholds: np.ndarray
     """A class is in the set if its score −p is at most this, (K,). A class of several events has
@@ -75,7 +77,7 @@ class SetPredictor(Tabular):
             Of the classes the thresholds were fitted for, from the same model.
         """
         p, names = one_class_each(q, "q")
-        check_calibrated_classes(p, names, self.class_names)
+        check_fitted_classes(p.shape[-1], names, self.class_names)
         member = p >= -self.thresholds  # compared in double precision
         return PredictionSets(member, self.class_names, self.guarantee)
 
@@ -103,12 +105,6 @@ class SetPredictor(Tabular):
 
         y_true, groups = same_rows(q, y_true=y_true, groups=groups)
         return evaluate_sets(self, self.predict(q), y_true, groups, confidence)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write to an .npz file of plain numbers and text, for `load_sets`."""
-        from ._storage import SETS, save_fitted
-
-        return save_fitted(self, SETS, path)
 
     def _title(self) -> str:
         return f"Sets of classes. {self.guarantee}"

@@ -8,7 +8,7 @@ the threshold.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, inf, log, log1p
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,9 @@ def as_guarantee_level(value: Any, name: str = "coverage") -> Fraction:
     """A probability strictly between 0 and 1, as the decimal number that was written: 0.9 is 9/10,
     so that ranks are exact.
     """
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float | np.floating | Fraction)
-        or not 0 < value < 1
-    ):
+    if not (isinstance(value, float | np.floating) and 0 < value < 1):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, such as 0.9; got {value!r}")
-    return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    return Fraction(repr(float(value)))
 
 
 def fewest_cases(level: Fraction) -> int:
@@ -34,15 +30,6 @@ def fewest_cases(level: Fraction) -> int:
     (9, 19)
     """
     return ceil(1 / (1 - level)) - 1
-
-
-def conformal_rank(n: int, level: Fraction) -> int:
-    """⌈(n + 1) · coverage⌉: the rank of the calibration score that is the threshold.
-
-    >>> conformal_rank(9, as_guarantee_level(0.9)), conformal_rank(99, as_guarantee_level(0.9))
-    (9, 90)
-    """
-    return ceil((n + 1) * level)
 
 
 def conformal_threshold(
@@ -57,7 +44,7 @@ def conformal_threshold(
     """
     order = np.argsort(scores, kind="stable")
     if groups is None:
-        place = conformal_rank(len(scores), level) - 1
+        place = ceil((len(scores) + 1) * level) - 1
     else:
         sums = np.cumsum(1.0 / np.bincount(groups)[groups[order]])
         total = sums[-1:].sum() + 1.0
@@ -66,21 +53,3 @@ def conformal_threshold(
     if place >= len(scores):
         return inf
     return float(scores[order[place]])
-
-
-def proves_error_rate(errors: Any, n: Any, rate: float, delta: float) -> Any:
-    """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n,
-    rate) ≤ errors) ≤ δ (exact binomial test).
-    """
-    from scipy.special import bdtr
-
-    return bdtr(np.asarray(errors, float), n, rate) <= delta
-
-
-def fewest_with_confidence(rate: float, delta: float) -> int:
-    """The fewest cases without an error that prove an error rate below ``rate``: (1 − rate)ⁿ ≤ δ.
-
-    >>> fewest_with_confidence(0.05, 0.05)
-    59
-    """
-    return ceil(log(delta) / log1p(-rate))

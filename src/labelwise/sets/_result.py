@@ -8,11 +8,23 @@ from typing import Any
 import numpy as np
 
 from .._format import percent
-from .._tables import Shown, Summary, counted, frame, index_columns
+from .._tables import Library, Shown, Summary, counted, frame, index_columns
+
+
+class CaseResults(Shown):
+    """Results with a row for each case."""
+
+    def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for each case, from `columns`."""
+        return frame(self.columns(ids=ids), library)
+
+    def columns(self, *, ids: Any = None) -> dict[str, Any]:
+        """The columns of `to_frame`."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionSets(Shown):
+class PredictionSets(CaseResults):
     """Sets of classes, as booleans."""
 
     member: np.ndarray
@@ -43,14 +55,10 @@ class PredictionSets(Shown):
     def __len__(self) -> int:
         return len(self.member)
 
-    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
-        """A data frame of pandas or polars with a row for each case: its classes joined by
-        semicolons, the ``size`` and, for each class, whether it is in the set.
-        """
-        return frame(self.columns(ids=ids), library)
-
     def columns(self, *, ids: Any = None) -> dict[str, Any]:
-        """The columns of `to_frame`."""
+        """For each case its classes joined by semicolons, the ``size`` and, for each class, whether
+        it is in the set.
+        """
         shape, names = self.member.shape[:-1], np.asarray(self.class_names, dtype=object)
         rows = self.member.reshape(-1, len(names))
         columns: dict[str, Any] = dict(index_columns(shape, ids))

@@ -6,29 +6,35 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from .._tables import Tabular
 from ..io.atomic import replacing
 from ..io.files import reading
-from ._predictor import EventThreshold, SetPredictor
-from .labels import LabelThresholds
+
+if TYPE_CHECKING:
+    from ._predictor import SetPredictor
+    from .labels import LabelThresholds
 
 SETS, LABELS = "labelwise sets 6", "labelwise label thresholds 5"
 
 
-def save_fitted(
-    fitted: SetPredictor | LabelThresholds, kind: str, path: str | os.PathLike[str]
-) -> Path:
-    """Write fitted sets or label thresholds."""
-    path = Path(path)
-    if path.suffix != ".npz":
-        raise ValueError(f"fitted sets are written as .npz; got {path.name!r}")
-    fields = {"format": kind, **asdict(fitted)}
-    with replacing(path) as file:
-        np.savez(file, settings=json.dumps(fields, default=np.ndarray.tolist))
-    return path
+class Fitted(Tabular):
+    """What `load_sets` reads again."""
+
+    _format: ClassVar[str]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write to an .npz file of plain numbers and text, for `load_sets`."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ValueError(f"fitted sets are written as .npz; got {path.name!r}")
+        fields = {"format": self._format, **asdict(cast(Any, self))}
+        with replacing(path) as file:
+            np.savez(file, settings=json.dumps(fields, default=np.ndarray.tolist))
+        return path
 
 
 def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
@@ -44,6 +50,9 @@ def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
     >>> loaded.guarantee == sets.guarantee
     True
     """
+    from ._predictor import EventThreshold, SetPredictor
+    from .labels import LabelThresholds
+
     path = Path(path)
     with reading(path), np.load(path, allow_pickle=False) as file:
         if "settings" not in file:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, share_estimate
-from .._tables import Tabular
-from .._validation.labels import outcomes_by_class
-from ._input import case_groups, check_calibrated_classes, class_probabilities, groups_to_evaluate
+from .._validation.labels import check_fitted_classes, outcomes_by_class
+from ._input import case_groups, class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
+from ._storage import LABELS, Fitted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelThresholds(Tabular):
+class LabelThresholds(Fitted):
     """A label is present (yes) from ``upper`` on, absent (no) below ``lower``, and unsure between;
     made by `fit_labels`.
     """
+
+    _format: ClassVar[str] = LABELS
 
     lower: np.ndarray
     upper: np.ndarray
@@ -51,7 +51,7 @@ class LabelThresholds(Tabular):
     def predict(self, q: Any) -> LabelAnswers:
         """Yes, no or unsure for each label of each case."""
         p, names, _ = class_probabilities(q, "q")
-        check_calibrated_classes(p, names, self.class_names)
+        check_fitted_classes(p.shape[-1], names, self.class_names)
         answer = np.full(p.shape, -1, np.int8)
         answer[p < self.lower] = 0
         answer[p >= self.upper] = 1
@@ -85,12 +85,12 @@ class LabelThresholds(Tabular):
 
         def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
             """The share of hits among the chosen cases of each label."""
-            found = np.empty((3, len(self.class_names)))
-            for k in range(len(self.class_names)):
-                here = among[:, k]
-                share = share_estimate(hits[here, k], code[here], confidence, estimand=estimand)
-                found[:, k] = share.value, share.low, share.high
-            return Estimate(found[0], found[1], found[2], confidence, share.method)
+            found = []
+            for of_label, here in zip(hits.T, among.T, strict=True):
+                share = share_estimate(of_label[here], code[here], confidence, estimand=estimand)
+                found.append((share.value, share.low, share.high))
+            value, low, high = np.transpose(found)
+            return Estimate(value, low, high, confidence, share.method)
 
         return LabelEvaluation(
             shares(answer == 0, present),
@@ -101,12 +101,6 @@ class LabelThresholds(Tabular):
             self.class_names,
             self.guarantee + note,
         )
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write to an .npz file of plain numbers and text, for `load_sets`."""
-        from ._storage import LABELS, save_fitted
-
-        return save_fitted(self, LABELS, path)
 
     def _title(self) -> str:
         return f"Yes, no or unsure. {self.guarantee}"

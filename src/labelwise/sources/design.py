@@ -48,8 +48,8 @@ class Design:
     the first factor slowest.
     """
 
-    levels: tuple[tuple[str, ...], ...]
-    """Their names, for each factor."""
+    levels: dict[str, tuple[str, ...]]
+    """The names of the levels of each factor."""
     codes: np.ndarray
     """(F, M): the level of each member."""
     weights: np.ndarray
@@ -58,7 +58,7 @@ class Design:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many levels each factor has."""
-        return tuple(map(len, self.levels))
+        return tuple(map(len, self.levels.values()))
 
     @property
     def cells(self) -> np.ndarray:
@@ -96,23 +96,23 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
             f"`sources` compares one or two factors; got {len(factors)} ({', '.join(factors)}). "
             "Leave out the others: members that differ only in these are then replicates"
         )
-    levels, codes = [], []
+    levels, codes = {}, []
     for name, given in factors.items():
-        names = list(dict.fromkeys(given))
+        names = tuple(dict.fromkeys(given))
         if len(names) < 2:
             raise ValueError(
                 f"`factors`: {name!r} has only one level, so it explains nothing. Leave it out"
             )
-        levels.append(tuple(names))
+        levels[name] = names
         codes.append([names.index(level) for level in given])
-    cells = np.zeros([len(names) for names in levels])
+    cells = np.zeros([len(names) for names in levels.values()])
     np.add.at(cells, tuple(codes), weights)
     missing = np.argwhere(cells == 0)
     if len(missing):
-        names = [of_factor[i] for of_factor, i in zip(levels, missing[0], strict=True)]
+        cell = [names[i] for names, i in zip(levels.values(), missing[0], strict=True)]
         raise ValueError(
             f"`factors` must be completely crossed: no member is in {len(missing)} of {cells.size} "
-            f"cells, such as {' / '.join(names)}. Predict these, or leave out a level"
+            f"cells, such as {' / '.join(cell)}. Predict these, or leave out a level"
         )
     # With weights that are not the products of the levels' weights, main effects overlap and do not
     # add up.
@@ -122,4 +122,4 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
         overlap = bool(np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max())
     if overlap:
         weights = weights / cells[tuple(codes)] / cells.size
-    return Design(tuple(levels), np.array(codes), weights), overlap
+    return Design(levels, np.array(codes), weights), overlap

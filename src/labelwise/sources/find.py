@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +36,6 @@ def find_sources(
     n_permutations = check_positive(n_permutations, "n_permutations")
     rng = as_rng(rng)
     law, design, reweighted = _design_of(law, factors)
-    contributions = _contributions_of_sources(law, design, loss, replicated=design.replicated)
     if reweighted:
         warnings.warn(
             "The weight of a cell is not the product of its levels' weights, so each cell weighs "
@@ -45,37 +44,28 @@ def find_sources(
             "choose others",
             stacklevel=3,
         )
+    values, level_values = _contributions_of_sources(law, design, loss)
 
-    k, n_factors = len(class_names), len(factors)
-    names = list(factors)
-    if n_factors > 1:
-        names.append(INTERACTION)
-    cell_sizes = design.cell_sizes
-    replicated = design.replicated
-    if replicated:
-        names.append(REPLICATES)
-
+    k, crossed = len(class_names), len(factors) > 1
     deviation = law.deviation.reshape(len(law.t), -1, k)
     means = design.cell_means(deviation)
-    if n_factors > 1:
-        tests = [
-            permute_levels(means, n_permutations, rng),
-            permute_levels(means.swapaxes(0, 1), n_permutations, rng),
-        ]
-    elif replicated:
-        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
-    else:  # nothing to compare with
-        tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
     variance = np.full((1, k), np.nan)
-    if n_factors > 1 or replicated:
+    # nothing to compare with
+    tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
+    if crossed or design.replicated:
         variance = variance_components(design, deviation)
+        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
+    if crossed:
+        in_order = (means, means.swapaxes(0, 1))
+        tests = [permute_levels(of_factor, n_permutations, rng) for of_factor in in_order]
     p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
+    cell_sizes = design.cell_sizes
     return Sources(
-        names=tuple(names),
-        values=contributions.values,
+        names=tuple(values),
+        values=np.stack(list(values.values())),
         class_names=class_names,
-        levels=dict(zip(factors, design.levels, strict=True)),
-        level_values=dict(zip(factors, contributions.levels, strict=True)),
+        levels=design.levels,
+        level_values=level_values,
         variance=variance,
         p_values=p_values,
         label_p_values=label_p_values,
@@ -91,45 +81,31 @@ def _design_of(law: Any, factors: Factors) -> tuple[Any, Design, bool]:
         raise ValueError("`sources` needs at least one instance")
     m = law.t.shape[0]
     weights = np.full(m, 1 / m) if law.weights is None else law.weights
-    if weights.ndim > 1:
-        weights = weights.reshape(m, -1)
-        if np.any(weights != weights[:, :1]):
-            raise ValueError(
-                "`sources` needs the same member weights for all instances, shape (M,). Where "
-                "members have no answer for some instances, leave these out: "
-                "q[(q.weights > 0).all(axis=0)]"
-            )
-        weights = weights[:, 0]
-        law = replace(law, weights=weights)
-    design, reweighted = make_design(factors, weights)
-    if reweighted:
-        law = replace(law, weights=design.weights)
-    there = weights > 0
-    if not there.all():  # the others are no part of the ensemble
-        design = replace(design, codes=design.codes[:, there], weights=design.weights[there])
-        complement = None if law.complement is None else law.complement[there]
-        law = replace(law, t=law.t[there], weights=design.weights, complement=complement)
+    weights = weights.reshape(m, -1)
+    if np.any(weights != weights[:, :1]):
+        raise ValueError(
+            "`sources` needs the same member weights for all instances, shape (M,). Where "
+            "members have no answer for some instances, leave these out: "
+            "q[(q.weights > 0).all(axis=0)]"
+        )
+    there = np.flatnonzero(weights[:, 0])  # the others are no part of the ensemble
+    levels = {name: tuple(given[i] for i in there) for name, given in factors.items()}
+    design, reweighted = make_design(levels, weights[there, 0])
+    complement = None if law.complement is None else law.complement[there]
+    law = replace(law, t=law.t[there], weights=design.weights, complement=complement)
     return law, design, reweighted
 
 
-class Contributions(NamedTuple):
-    """What the sources, and within a factor its levels, contribute."""
-
-    values: np.ndarray
-    """(S, ..., K)."""
-    levels: list[np.ndarray]
-    """(L, K) for each factor: means over the instances, which add up to its main effect."""
-
-
 def _contributions_of_sources(
-    law: Any, design: Design, loss: Loss, *, replicated: bool
-) -> Contributions:
-    r"""Main effects :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
-    D(\bar\theta_A \Vert \bar\theta)`, and the rest.
+    law: Any, design: Design, loss: Loss
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    r"""What each source contributes, (..., K), and each level of the factors, (L, K): means over
+    the instances, which add up to its main effect.
 
-    The interaction is what the cells' disagreement exceeds the main effects by. It is not negative:
-    for squared loss by the analysis of variance, for log loss because independent factors tell at
-    least as much about Y together as one by one.
+    The main effects are :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
+    D(\bar\theta_A \Vert \bar\theta)`. The interaction is what the cells' disagreement exceeds
+    them by. It is not negative: for squared loss by the analysis of variance, for log loss because
+    independent factors tell at least as much about Y together as one by one.
     """
     mt, mc = law.mean
 
@@ -142,16 +118,16 @@ def _contributions_of_sources(
         divergence = loss.divergence(t, mt, c, mc, d)
         return total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence, t, c, d
 
-    found, levels = [], []
-    for codes in design.codes:
+    values, levels = {}, {}
+    for name, codes in zip(design.levels, design.codes, strict=True):
         by_level = between(codes)[0]
-        found.append(by_level.sum(axis=0))
-        levels.append(by_level.reshape(len(by_level), -1, by_level.shape[-1]).mean(axis=1))
+        values[name] = by_level.sum(axis=0)
+        levels[name] = by_level.reshape(len(by_level), -1, by_level.shape[-1]).mean(axis=1)
     own = design.cells
     cells, t, c, d = between(own)
-    if len(found) > 1:
-        found.append(np.maximum(cells.sum(axis=0) - sum(found), 0))
-    if replicated:
+    if len(values) > 1:
+        values[INTERACTION] = np.maximum(cells.sum(axis=0) - sum(values.values()), 0)
+    if design.replicated:
         inside = loss.divergence(law.t, t[own], law.c, c[own], law.deviation - d[own])
-        found.append(np.tensordot(design.weights, inside, 1))
-    return Contributions(np.stack(found), levels)
+        values[REPLICATES] = np.tensordot(design.weights, inside, 1)
+    return values, levels

@@ -16,8 +16,7 @@ def as_member_names(
     their ``factors``, if these tell them apart.
     """
     if names is None:
-        levels = zip(*(factors or {}).values(), strict=True)
-        joined = tuple(map(" / ".join, levels))
+        joined = _joined_levels(factors or {})
         return joined if joined and repeated(joined) is None else None
     return distinct_names(names, n_members, "member_names", f"{n_members} members")
 
@@ -37,13 +36,18 @@ def name_members(
             known[key] = [member[key] for member in members]
     files = known.pop("file")
     factors = varying_factors(known)
-    names = list(map(" / ".join, zip(*factors.values(), strict=True)))
-    if not factors or repeated(names) is not None:
+    names = _joined_levels(factors)
+    if not names or repeated(names) is not None:
         if repeated(files) is None:
             return tuple(files), {}
         factors = varying_factors({"file": files, **known})
-        names = list(map(" / ".join, zip(*factors.values(), strict=True)))
-    return tuple(names), factors
+        names = _joined_levels(factors)
+    return names, factors
+
+
+def _joined_levels(factors: Factors) -> tuple[str, ...]:
+    """The levels of each member in one text."""
+    return tuple(map(" / ".join, zip(*factors.values(), strict=True)))
 
 
 def varying_factors(factors: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:

@@ -27,7 +27,9 @@ def permute_levels(
     exact.
     """
     n, blocks, n_instances, k = means.shape
-    orders = _level_orders(n, blocks, n_permutations, rng)
+    # The first block keeps its order, because permuting all blocks alike changes nothing.
+    orders = _orders_of_blocks(n, blocks - 1, n_permutations, rng)
+    orders = np.insert(orders, 0, np.arange(n), axis=1)
     effect = means - means.mean(axis=0)
     products = _products_of_units(effect.reshape(n * blocks, n_instances, k)) / n_instances
     products = products.reshape(n, blocks, n, blocks, -1)
@@ -49,19 +51,17 @@ def _products_of_units(x: np.ndarray) -> np.ndarray:
     return np.concatenate([products, products.sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def _level_orders(n: int, blocks: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
-    """(P, blocks, n): orders of the levels in each block, the first one as observed; all of them
+def _orders_of_blocks(
+    n: int, blocks: int, n_permutations: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(P, blocks, n): orders of ``n`` units in each block, the first one as observed; all of them
     where there are few.
-
-    The first block keeps its order, because permuting all blocks alike changes nothing.
     """
-    observed = np.broadcast_to(np.arange(n), (blocks, n))
-    if factorial(n) ** (blocks - 1) <= n_permutations + 1:
-        orders = list(permutations(range(n)))
-        return np.array([(orders[0], *chosen) for chosen in product(orders, repeat=blocks - 1)])
-    drawn = rng.permuted(np.broadcast_to(observed, (n_permutations, blocks, n)), axis=2)
-    drawn[:, 0] = observed[0]
-    return np.concatenate([observed[None], drawn])
+    if factorial(n) ** blocks <= n_permutations + 1:
+        return np.array([*product(permutations(range(n)), repeat=blocks)])
+    observed = np.broadcast_to(np.arange(n), (1, blocks, n))
+    drawn = rng.permuted(observed.repeat(n_permutations, axis=0), axis=2)
+    return np.concatenate([observed, drawn])
 
 
 def permute_members(
@@ -70,7 +70,7 @@ def permute_members(
     """The effect of a single factor, whose levels are permuted among the members (M, N, K)."""
     counts = np.bincount(codes)
     n, m = len(counts), len(codes)
-    assignments = _level_assignments(codes, n_permutations, rng)
+    assignments = codes[_orders_of_blocks(m, 1, n_permutations, rng)[:, 0]]
     products = _products_of_units(deviation - deviation.mean(axis=0)) / deviation.shape[1]
     inside = assignments[:, None, :] == np.arange(n)[:, None]
     inside = inside / np.sqrt(counts)[:, None]  # (P, n, M)
@@ -80,16 +80,6 @@ def permute_members(
     same = [*counts.tolist(), *np.bincount(counts).tolist()]
     smallest = max(prod(map(factorial, same)) / factorial(m), 1 / len(assignments))
     return _permutation_p_values(between / (n - 1), n - 1, noise, m - n, smallest)
-
-
-def _level_assignments(
-    codes: np.ndarray, n_permutations: int, rng: np.random.Generator
-) -> np.ndarray:
-    """(P, M): levels of the members, the first one as observed; all orders of few members."""
-    if factorial(len(codes)) <= n_permutations + 1:
-        return np.asarray(codes[np.array(list(permutations(range(len(codes)))))])
-    drawn = rng.permuted(np.broadcast_to(codes, (n_permutations, len(codes))), axis=1)
-    return np.concatenate([codes[None], drawn])
 
 
 def _permutation_p_values(

@@ -70,16 +70,16 @@ class Sources(Tabular):
     @property
     def found(self) -> tuple[str, ...]:
         """Factors whose main effect is significant at the 5 % level."""
-        return tuple(
-            name for name, p in zip(self.factors, self.p_values, strict=True) if p <= LEVEL
-        )
+        return self._factors_where(self.p_values <= LEVEL)
+
+    def _factors_where(self, chosen: np.ndarray) -> tuple[str, ...]:
+        return tuple(np.asarray(self.factors, object)[chosen])
 
     @property
     def means(self) -> np.ndarray:
         """(S, K): means over the instances."""
-        return np.asarray(
-            self.values.reshape(len(self.names), -1, len(self.class_names)).mean(axis=1)
-        )
+        instances = tuple(range(1, self.values.ndim - 1))
+        return np.asarray(self.values.mean(axis=instances))
 
     def __getitem__(self, name: str) -> np.ndarray:
         """What one source contributes, (..., K)."""
@@ -91,17 +91,13 @@ class Sources(Tabular):
         """A row for each source and label: mean contribution, its share of the epistemic
         uncertainty, variance component, p-value.
         """
-        s, k = self.means.shape
-        p = np.full((s, k), np.nan)
+        means = self.means
+        p = np.full_like(means, np.nan)
         p[: len(self.factors)] = self.label_p_values
-        return {
-            "source": np.repeat(np.asarray(self.names, object), k),
-            "label": np.tile(np.asarray(self.class_names, object), s),
-            "epistemic": self.means.ravel(),
-            "share": shares_of_sources(self.means).ravel(),
-            "variance": self.variance.ravel(),
-            "p_value": p.ravel(),
-        }
+        names = np.meshgrid(self.names, self.class_names, indexing="ij")
+        columns = [*names, means, shares_of_sources(means), self.variance, p]
+        header = ("source", "label", "epistemic", "share", "variance", "p_value")
+        return dict(zip(header, map(np.ravel, columns), strict=True))
 
     def level_shares(self, factor: str) -> dict[str, float]:
         """The share of each level in the main effect of its factor, all labels together, largest
@@ -144,10 +140,8 @@ class Sources(Tabular):
             ]
             if len(self.found) < len(self.factors):
                 sentences.append("This does not rule out effects of the others.")
-            pairs = zip(self.factors, self.smallest_p, strict=True)
-            blind = [name for name, smallest in pairs if smallest > LEVEL]
-            if blind:
-                few = ", ".join(blind)
+            few = ", ".join(self._factors_where(self.smallest_p > LEVEL))
+            if few:
                 sentences.append(f"Too few levels or permutations to show an effect of: {few}.")
         for factor, levels in self.levels.items():
             level, share = next(iter(self.level_shares(factor).items()))
