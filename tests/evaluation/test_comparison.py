@@ -50,9 +50,7 @@ def test_errors_are_those_of_delong(table, fashion) -> None:
     inside = lw.evaluation.ranking_scores(fashion.ensemble, "log")
     outside = lw.evaluation.ranking_scores(fashion.ood["kmnist"], "log")
     pairs = [(x.total, x.epistemic) for x in (inside, outside)]
-    single = lw.evaluation.compare_detection(
-        pairs[0][0], pairs[1][0], pairs[0][1], pairs[1][1]
-    ).auroc
+    single = lw.evaluation.compare_detection(pairs[0][0], pairs[1][0], pairs[0][1], pairs[1][1])
     joint = table.criteria["kmnist"].difference
     assert joint.value[a, b] == pytest.approx(float(single))
     ratio = (joint.high[a, b] - joint.low[a, b]) / (single.high - single.low)
