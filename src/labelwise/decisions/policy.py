@@ -338,7 +338,7 @@ def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Arra
               = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
     """
     if problem.table.ndim == 2:
-        loss = CostMatrix(problem.table, abstain=problem.abstain)
+        loss = CostMatrix(problem.action_costs)
         joint = decompose_jointly(q, loss, n_samples=SAMPLES)
         return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]

@@ -237,8 +237,6 @@ class Components(Result, Generic[ArrayT]):
     total: ArrayT
     aleatoric: ArrayT
     epistemic: ArrayT
-    bound: float | Callable[[], float | None] | None = None
-    """`maximum`, or a function that computes it."""
     error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
     matters.
@@ -260,38 +258,6 @@ class Components(Result, Generic[ArrayT]):
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
         i = instance_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
-
-    @property
-    def maximum(self) -> float | None:
-        """The largest possible total, if known."""
-        return self.bound() if callable(self.bound) else self.bound
-
-    def normalized(self) -> Components[ArrayT]:
-        """Divide by the maximum."""
-        if self.maximum is None:
-            raise InputError(
-                "`normalized` needs the largest possible value, which is not known for these "
-                "events, weights or costs. That of single labels is: "
-                "lw.decompose(q, loss).normalized()"
-            )
-        check_bounded(self.maximum)
-        if self.maximum == 0:
-            raise InputError(
-                "`normalized` divides by the maximum of the sum, which is 0 because all costs or "
-                "weights are 0"
-            )
-        factor = 1 / self.maximum
-        scaled = self._parts_mapped(lambda x: x * factor)
-        return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
-
-
-def check_bounded(maximum: Any) -> None:
-    """Refuse to divide by a maximum that there is not."""
-    if np.any(np.isinf(maximum)):
-        raise InputError(
-            "`normalized` divides by the largest total of the mean, which that of another "
-            "`forecast` may exceed. Normalize lw.decompose without `forecast`"
-        )
 
 
 def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:

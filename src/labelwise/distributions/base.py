@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Se
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
 from .._tables import Shown, Summary, counted, first_names
-from ..events import Events, Family
+from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
 from .marginals import Marginal
 
@@ -176,6 +176,29 @@ def member_weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
     if weights is None or weights.ndim == 1:
         return weights
     return weights[(slice(None), *index)]
+
+
+def sums_inside_and_outside(
+    x: Array, events: Family | None, class_names: tuple[str, ...] | None
+) -> tuple[Array, Array]:
+    """Sums of ``x`` (..., K) over the classes of each event, by default of each class, and over
+    those it is contrasted with.
+    """
+    family = as_events(events)
+    if family is None:
+        return x, sum_of_other_classes(x)
+    return event_sums(x, family, class_names)
+
+
+def sum_of_other_classes(x: Array) -> Array:
+    """For each class the sum over all others (..., K); never by subtraction, which would lose what
+    is small beside 1.
+    """
+    xp = namespace(x)
+    zero = 0 * x[..., :1]
+    before = xp.cumulative_sum(xp.concat([zero, x[..., :-1]], axis=-1), axis=-1)
+    backwards = xp.concat([zero, xp.flip(x[..., 1:], axis=-1)], axis=-1)
+    return before + xp.flip(xp.cumulative_sum(backwards, axis=-1), axis=-1)
 
 
 def not_a_distribution(q: Any) -> TypeError:

@@ -18,9 +18,16 @@ from .._validation.arguments import as_rng, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import sum_to_one_everywhere
-from ..events import Events, Family, as_events, event_sums
+from ..events import Events, Family
 from ..losses import Loss
-from .base import ArrayOf, ArrayT, Distribution, instance_index, member_weights_at
+from .base import (
+    ArrayOf,
+    ArrayT,
+    Distribution,
+    instance_index,
+    member_weights_at,
+    sums_inside_and_outside,
+)
 from .marginals import Beta, BetaMixture
 from .named_predictions import moved_last, read_names
 
@@ -119,7 +126,7 @@ class Dirichlet(_OfDirichlets[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
-        return Beta(*beta_parameters(self.alpha, events, self.class_names))
+        return Beta(*sums_inside_and_outside(self.alpha, events, self.class_names))
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
@@ -194,9 +201,7 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
-        return BetaMixture(
-            Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights
-        )
+        return BetaMixture(self.components.marginal(events), self.weights)
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
@@ -248,25 +253,6 @@ def _refuse_probabilities_as_alpha(alpha: Array) -> None:
         ),
         fix="not_alpha",
     )
-
-
-def beta_parameters(
-    alpha: Array, events: Family | None, class_names: tuple[str, ...] | None
-) -> tuple[Array, Array]:
-    """The Beta parameters of each event: α summed over its classes, and over the others (never by
-    subtraction).
-    """
-    family = as_events(events)
-    if family is not None:
-        return event_sums(alpha, family, class_names)
-    xp = namespace(alpha)
-    before = xp.cumulative_sum(alpha, axis=-1)
-    after = xp.flip(xp.cumulative_sum(xp.flip(alpha, axis=-1), axis=-1), axis=-1)
-    nothing = 0 * alpha[..., :1]
-    others = xp.concat([nothing, before[..., :-1]], axis=-1) + xp.concat(
-        [after[..., 1:], nothing], axis=-1
-    )
-    return alpha, others
 
 
 def draw_dirichlet(alpha: Array, n: int, rng: np.random.Generator) -> Array:

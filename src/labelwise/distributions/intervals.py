@@ -23,8 +23,8 @@ from .._frames import ids_at, same_rows
 from .._validation.arguments import set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
-from ..events import Family, as_events, conditional_event_shares, event_sums
-from .base import ArrayOf, ArrayT, Distribution, instance_index
+from ..events import Family, as_events, conditional_event_shares
+from .base import ArrayOf, ArrayT, Distribution, instance_index, sums_inside_and_outside
 from .ensemble import as_distribution
 from .marginals import Atoms, Interval
 from .multilabel import no_events
@@ -192,9 +192,7 @@ class Intervals(Distribution[ArrayT]):
         share = xp.minimum(xp.maximum(share, 0 * free), xp.ones_like(free))
 
         def sums(x: Array) -> tuple[Array, Array]:
-            if family is None:
-                return x, sum_of_other_classes(x)
-            return event_sums(x, family, self.class_names)
+            return sums_inside_and_outside(x, family, self.class_names)
 
         def bounds(low: Array, high: Array, others: tuple[Array, Array]) -> tuple[Array, Array]:
             """Those of a set of classes, given the sums of theirs: the others leave some, too."""
@@ -220,14 +218,3 @@ class Intervals(Distribution[ArrayT]):
             "Intervals say between which bounds probabilities lie, not how likely each is: there "
             "is nothing to sample or to integrate. Use lw.decompose(q)"
         )
-
-
-def sum_of_other_classes(x: Array) -> Array:
-    """For each class the sum over all others (..., K); never by subtraction, which would lose what
-    is small beside 1.
-    """
-    xp = namespace(x)
-    zero = 0 * x[..., :1]
-    before = xp.cumulative_sum(xp.concat([zero, x[..., :-1]], axis=-1), axis=-1)
-    backwards = xp.concat([zero, xp.flip(x[..., 1:], axis=-1)], axis=-1)
-    return before + xp.flip(xp.cumulative_sum(backwards, axis=-1), axis=-1)

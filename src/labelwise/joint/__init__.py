@@ -107,10 +107,9 @@ def decompose(
         total,
         aleatoric,
         epistemic,
-        loss.maximum(q.n_classes),
-        error,
-        q.n_members if q.finite else None,
-        q.ids,
+        error=error,
+        n_members=q.n_members if q.finite else None,
+        ids=q.ids,
     )
 
 
