@@ -208,8 +208,8 @@ def rejection(noise: np.ndarray, rng: np.random.Generator, n: int = 400) -> Simu
 
 
 def area(noise: np.ndarray) -> np.ndarray:
-    statistic, scores = rejection(noise, np.random.default_rng(0), 2_000_000)
-    once = np.ones((1, 2_000_000), np.int64)
+    statistic, scores = rejection(noise, np.random.default_rng(0), 400_000)
+    once = np.ones((1, 400_000), np.int64)
     return np.concatenate([statistic.of(x, once) for x in scores.values()])
 
 
