@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays import Array, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
+from .._frames import ids_at
 from .._tables import Shown, Summary, counted, first_names
 from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
@@ -152,6 +153,46 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         return self
 
 
+class InArrays(Distribution[ArrayT]):
+    """A distribution whose numbers are in arrays: (..., K), or (M, ..., K) of members, and maybe
+    more axes at the end.
+    """
+
+    _arrays: ClassVar[tuple[str, ...]]
+    """The fields; the first one ends with the classes."""
+    _first_axis: ClassVar[int] = 0
+    """Of the instances: 1 after an axis of members."""
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(getattr(self, self._arrays[0]).shape)
+
+    @property
+    def n_classes(self) -> int:
+        return int(self._shape[-1])
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self._shape[self._first_axis : -1]
+
+    @property
+    def n_members(self) -> int | None:
+        return int(self._shape[0]) if self._first_axis else None
+
+    def __getitem__(self, index: Any) -> Self:
+        everything, n_axes = (slice(None),), len(self.batch_shape)
+        i = instance_index(index, n_axes)
+        at = (*everything * self._first_axis, *i)
+        new = {"ids": ids_at(self.ids, i)}
+        for name in self._arrays:
+            x = getattr(self, name)
+            after = everything * (x.ndim - self._first_axis - n_axes)
+            new[name] = x[(*at, *after)]
+        if self.weights is not None and self.weights.ndim > 1:
+            new["weights"] = self.weights[at]
+        return self.with_values(**new)
+
+
 def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     """An index of the instances with one entry for each of their axes, so that it can be put
     between those of members and classes.
@@ -169,13 +210,6 @@ def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     if used > n_axes:
         raise IndexError(f"there are {n_axes} axes of instances; got {used} indices")
     return (*given, *(slice(None),) * (n_axes - used))
-
-
-def member_weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
-    """Of member weights (M,) or (M, ...), those of the instances at a `instance_index`."""
-    if weights is None or weights.ndim == 1:
-        return weights
-    return weights[(slice(None), *index)]
 
 
 def sums_inside_and_outside(

@@ -13,7 +13,6 @@ from .._arrays import Array, ClassNames, like, namespace, to_numpy, values_known
 from .._engine.compute import Computed
 from .._engine.dirichlet import split_dirichlet_in_kernel
 from .._errors import InputError
-from .._frames import ids_at
 from .._validation.arguments import as_rng, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, normalized_weights
 from .._validation.labels import check_names
@@ -23,9 +22,7 @@ from ..losses import Loss
 from .base import (
     ArrayOf,
     ArrayT,
-    Distribution,
-    instance_index,
-    member_weights_at,
+    InArrays,
     sums_inside_and_outside,
 )
 from .marginals import Beta, BetaMixture
@@ -34,29 +31,11 @@ from .named_predictions import moved_last, read_names
 MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 
 
-class _OfDirichlets(Distribution[ArrayT]):
+class _OfDirichlets(InArrays[ArrayT]):
     """What one Dirichlet and a mixture of them have in common: both are given by ``alpha``."""
 
     alpha: Array
-    _first_axis: ClassVar[int]
-    """Of the instances in ``alpha``."""
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.alpha.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.alpha.shape[self._first_axis : -1])
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        members = (slice(None),) * self._first_axis
-        return self.with_values(
-            alpha=self.alpha[(*members, *i, slice(None))],
-            weights=member_weights_at(self.weights, i),
-            ids=ids_at(self.ids, i),
-        )
+    _arrays: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def with_valid_values(self) -> Self:
         check_dirichlet_alpha(self.alpha)
@@ -98,7 +77,6 @@ class Dirichlet(_OfDirichlets[ArrayT]):
     alpha: Array
     class_names: tuple[str, ...] | None
     ids: Any = None
-    _first_axis: ClassVar[int] = 0
 
     def __init__(
         self, alpha: ArrayOf[ArrayT] | Sequence[Any], *, class_names: ClassNames | None = None
@@ -187,10 +165,6 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
             class_names=check_names(given.class_names, values.shape[-1]),
             ids=given.ids,
         )
-
-    @property
-    def n_members(self) -> int:
-        return int(self.alpha.shape[0])
 
     @property
     def components(self) -> Dirichlet[ArrayT]:

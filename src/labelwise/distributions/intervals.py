@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -19,12 +19,12 @@ from .._arrays import (
 )
 from .._engine.compute import Computed, compute
 from .._errors import InputError
-from .._frames import ids_at, same_rows
+from .._frames import same_rows
 from .._validation.arguments import set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events, conditional_event_shares
-from .base import ArrayOf, ArrayT, Distribution, instance_index, sums_inside_and_outside
+from .base import ArrayOf, ArrayT, Distribution, InArrays, sums_inside_and_outside
 from .ensemble import as_distribution
 from .marginals import Atoms, Interval
 from .multilabel import no_events
@@ -32,7 +32,7 @@ from .named_predictions import moved_last, read_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Intervals(Distribution[ArrayT]):
+class Intervals(InArrays[ArrayT]):
     r"""All class probabilities with :math:`l_k \le \theta_k \le u_k`: member extremes, Venn–Abers
     predictors, credal sets, top log-probabilities of language models.
 
@@ -71,6 +71,7 @@ class Intervals(Distribution[ArrayT]):
     class_names: tuple[str, ...] | None
     exclusive: bool  # type: ignore[misc]
     ids: Any = None
+    _arrays: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __init__(
         self,
@@ -140,19 +141,6 @@ class Intervals(Distribution[ArrayT]):
         lower, upper = compute(bounds, q).parts
         made = Intervals(lower, upper, exclusive=exclusive, class_names=names)
         return made.with_values(ids=q.ids)
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.lower.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.lower.shape[:-1])
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        at = (*i, slice(None))
-        return self.with_values(lower=self.lower[at], upper=self.upper[at], ids=ids_at(self.ids, i))
 
     def with_valid_values(self) -> Self:
         low, high = without_gradient(self.lower), without_gradient(self.upper)

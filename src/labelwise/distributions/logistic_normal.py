@@ -27,13 +27,13 @@ from .._validation.arguments import as_rng, as_seed, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, instance_index
+from .base import ArrayOf, ArrayT, InArrays
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import gaussian_logits
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class LogisticNormal(Distribution[ArrayT]):
+class LogisticNormal(InArrays[ArrayT]):
     r"""Θ = softmax(z) with Gaussian logits z ~ N(mean, cov).
 
     Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds
@@ -70,6 +70,7 @@ class LogisticNormal(Distribution[ArrayT]):
     seed: int
     points: int
     exact_mean: ClassVar[bool] = False
+    _arrays: ClassVar[tuple[str, ...]] = ("loc", "cov")
 
     def __init__(
         self,
@@ -106,19 +107,6 @@ class LogisticNormal(Distribution[ArrayT]):
             seed=as_seed(rng),
             points=int(points),
         )
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.loc.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.loc.shape[:-1])
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return self.with_values(loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
     def with_valid_values(self) -> Self:
         return self.with_values(cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
