@@ -12,7 +12,7 @@ from .._arrays import Array, dtype_name, like, namespace, to_numpy
 from .._errors import InputError, suggest
 from .._frames import columns_by_class, ids_at, same_rows, values_by_class
 from .._tables import SHOWN, Library, Summary, counted, first_names, instance_frame, xarray
-from .._validation.arguments import check_choice
+from .._validation.arguments import Rng, check_choice
 from .._validation.arrays import as_real
 from .._validation.labels import as_labels, class_position
 from ..distributions.base import ArrayT, instance_index
@@ -154,9 +154,7 @@ class Uncertainty(Result, Generic[ArrayT]):
             )
         return w
 
-    def sources(
-        self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None
-    ) -> Sources:
+    def sources(self, *, n_permutations: int = 999, rng: Rng = None) -> Sources:
         r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``,
         their interaction, and replicates.
 

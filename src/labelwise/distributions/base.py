@@ -7,13 +7,12 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
 
-import numpy as np
-
 from .._arrays import Array, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
 from .._frames import ids_at
 from .._tables import Shown, Summary, counted, first_names
+from .._validation.arguments import Rng
 from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
 from .marginals import Marginal
@@ -75,7 +74,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """The law of each event's probability; without ``events``, of each class's."""
 
     @abstractmethod
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from .._arrays import Array, ClassNames, like, namespace, to_numpy, values_known
 from .._engine.compute import Computed
 from .._engine.dirichlet import split_dirichlet_in_kernel
 from .._errors import InputError
-from .._validation.arguments import as_rng, check_count, set_fields
+from .._validation.arguments import Rng, as_rng, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import sum_to_one_everywhere
@@ -106,7 +106,7 @@ class Dirichlet(_OfDirichlets[ArrayT]):
         """The Beta law of each event's probability."""
         return Beta(*sums_inside_and_outside(self.alpha, events, self.class_names))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
         return cast(ArrayT, draw_dirichlet(self.alpha, n, as_rng(rng)))
 
@@ -177,7 +177,7 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
         """The law of each event's probability."""
         return BetaMixture(self.components.marginal(events), self.weights)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
         from .ensemble import draw_members
 

@@ -24,7 +24,7 @@ from .._engine.blocks import in_one_chunk
 from .._engine.compute import Computed
 from .._engine.ensembles import split_ensemble_in_kernel
 from .._errors import InputError
-from .._validation.arguments import as_rng, check_count
+from .._validation.arguments import Rng, as_rng, check_count
 from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import check_logits, check_probabilities
@@ -178,7 +178,7 @@ class Members(InArrays[ArrayT]):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
         return self.law(at_most_one(probs), self.weights, as_events(events))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
         instance.
         """

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
-import numpy as np
-
 from .._arrays import (
     SUM_TOLERANCE,
     Array,
@@ -20,7 +18,7 @@ from .._arrays import (
 from .._engine.compute import Computed, compute
 from .._errors import InputError
 from .._frames import same_rows
-from .._validation.arguments import set_fields
+from .._validation.arguments import Rng, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events, conditional_event_shares
@@ -200,7 +198,7 @@ class Intervals(InArrays[ArrayT]):
             conditional_event_shares(*sums(low + share * (high - low))),
         )
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> NoReturn:
+    def sample(self, n: int, *, rng: Rng = None) -> NoReturn:
         """Refused: a set of probabilities does not say which of them are likely."""
         raise InputError(
             "Intervals say between which bounds probabilities lie, not how likely each is: there "

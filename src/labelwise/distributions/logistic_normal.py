@@ -23,7 +23,7 @@ from .._arrays import (
 )
 from .._errors import InputError
 from .._frames import has_names
-from .._validation.arguments import as_rng, as_seed, check_count, set_fields
+from .._validation.arguments import Rng, as_rng, as_seed, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events
@@ -78,7 +78,7 @@ class LogisticNormal(InArrays[ArrayT]):
         cov: Any,
         *,
         class_names: ClassNames | None = None,
-        rng: int | np.random.Generator | None = 0,
+        rng: Rng = 0,
         points: int = 128,
     ) -> None:
         if has_names(mean) or has_names(cov):
@@ -164,7 +164,7 @@ class LogisticNormal(InArrays[ArrayT]):
         )
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
         return cast(ArrayT, softmax(gaussian_logits(normals, self.loc, self._factor)))
 

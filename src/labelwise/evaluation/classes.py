@@ -17,6 +17,7 @@ from .._engine.blocks import add_rows, row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
+from .._validation.arguments import Rng
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
@@ -95,7 +96,7 @@ def by_class(
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> ByClass:
     r"""Label-wise uncertainty by class: means, ratios, and which class the members
     disagree about most.

@@ -15,7 +15,7 @@ from .._errors import InputError, listed
 from .._frames import same_rows
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
 from .._tables import Library, Tabular, frame
-from .._validation.arguments import as_rng, check_choice
+from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals
 from ..distributions.base import not_a_distribution
@@ -108,7 +108,7 @@ def compare_measures(
     measures: More | None = None,
     groups: Any = None,
     confidence: float = 0.95,
-    rng: int | np.random.Generator | None = 0,
+    rng: Rng = 0,
 ) -> MeasureComparison:
     r"""All measures of uncertainty of the same cases: how well each tells where the prediction is
     wrong, what is out of distribution, and where people disagree.

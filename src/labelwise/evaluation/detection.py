@@ -16,7 +16,7 @@ from .._arrays import to_numpy
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
 from .._tables import Tabular
-from .._validation.arguments import as_rng
+from .._validation.arguments import Rng, as_rng
 from .._validation.labels import as_scores, same_length
 from ._delong import delong, delong_interval, difference_interval
 from .ranking import RankedScores
@@ -119,7 +119,7 @@ def detection_scores(
     groups_out: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> DetectionScores:
     """AUROC, AUPR and FPR at 95 % TPR of a score that should be higher out of distribution.
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._arrays import Array, like, namespace
 from .._engine.compute import Computed, compute, evaluate_law
 from .._errors import InputError
-from .._validation.arguments import as_seed
+from .._validation.arguments import Rng, as_seed
 from ..decomposition import Components
 from ..decomposition import decompose as decompose_labels
 from ..distributions import Distribution, Intervals
@@ -53,7 +53,7 @@ def decompose(
     q: Distribution[ArrayT],
     loss: LossName | Loss | JointLoss = "log",
     *,
-    rng: int | np.random.Generator | None = 0,
+    rng: Rng = 0,
     n_samples: int = 4096,
 ) -> JointUncertainty[ArrayT]:
     r"""Total, aleatoric and epistemic uncertainty about the class: entropy, conditional entropy and
