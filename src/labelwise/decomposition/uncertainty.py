@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -38,7 +38,7 @@ INTERVAL_SUMS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Uncertainty(Result, Generic[ArrayT]):
+class Uncertainty(Result[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
     ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` sums over the
@@ -46,36 +46,17 @@ class Uncertainty(Result, Generic[ArrayT]):
     and `top` give tables.
     """
 
-    total: ArrayT
-    aleatoric: ArrayT
-    epistemic: ArrayT
     class_names: tuple[str, ...]
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
     """How the labels or events relate, which determines whether a plain sum is meaningful."""
-    error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
-    matters.
-    """
     sums: Components[ArrayT] | None = None
     """The plain sums, if computed along with the labels' values."""
     unit: Array = 1.0
     """Divisor of the values: 1, or after `normalized` the largest value of each label."""
-    n_members: int | None = None
-    """Number of members of an ensemble, else ``None``. One member has no known epistemic
-    uncertainty: it is shown as –.
-    """
     ensemble: Any = None
     """The ensemble, if its members have named factors; see `sources`."""
-    ids: Any = None
-    """What the instances are called: the index of the frames that the predictions came in, or
-    ``None``.
-    """
-    regret: ArrayT | None = None
-    """What the ``forecast`` costs beyond the mean, D(θ̄‖f), which is part of total and epistemic;
-    of `Intervals` the smallest regret that a forecast can guarantee. Else ``None``.
-    """
     basis: Basis = "mean"
     """What the values are about: the mean as the forecast, another one, or intervals."""
 

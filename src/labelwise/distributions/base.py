@@ -163,20 +163,12 @@ class InArrays(Distribution[ArrayT]):
     """Of the instances: 1 after an axis of members."""
 
     @property
-    def _shape(self) -> tuple[int, ...]:
-        return tuple(getattr(self, self._arrays[0]).shape)
-
-    @property
     def n_classes(self) -> int:
-        return int(self._shape[-1])
+        return int(getattr(self, self._arrays[0]).shape[-1])
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        return self._shape[self._first_axis : -1]
-
-    @property
-    def n_members(self) -> int | None:
-        return int(self._shape[0]) if self._first_axis else None
+        return tuple(getattr(self, self._arrays[0]).shape[self._first_axis : -1])
 
     def __getitem__(self, index: Any) -> Self:
         everything, n_axes = (slice(None),), len(self.batch_shape)

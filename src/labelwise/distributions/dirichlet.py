@@ -167,6 +167,10 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
         )
 
     @property
+    def n_members(self) -> int:
+        return int(self.alpha.shape[0])
+
+    @property
     def components(self) -> Dirichlet[ArrayT]:
         """The Dirichlet laws of the members, as instances of shape (M, ...)."""
         laws: Dirichlet[ArrayT] = object.__new__(Dirichlet)  # known to be valid

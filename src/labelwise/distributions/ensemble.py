@@ -151,6 +151,10 @@ class Members(InArrays[ArrayT]):
         return cast(ArrayT, widen(self.stored))
 
     @property
+    def n_members(self) -> int:
+        return int(self.stored.shape[0])
+
+    @property
     def n_numbers(self) -> int:
         return int(self.stored.size) if isinstance(self.stored, np.ndarray) else 0
 

@@ -8,7 +8,6 @@ Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class JointUncertainty(Components[ArrayT]):
     """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
