@@ -46,9 +46,7 @@ def functions() -> dict[str, Callable[[Any, np.ndarray], Any]]:
     return {
         "decompose": lambda q, y: lw.decompose(q),
         "check_calibration": lw.calibration.check_calibration,
-        "bootstrap_uncertainty": lambda q, y: lw.evaluation.bootstrap_uncertainty(
-            q, n_bootstrap=50
-        ),
+        "uncertainty_intervals": lambda q, y: lw.evaluation.uncertainty_intervals(q),
         "fit_calibration": lw.calibration.fit_calibration,
         "by_class": lambda q, y: lw.evaluation.by_class(lw.decompose(q), y),
         "decide": lambda q, y: lw.decisions.decide(q, costs, task="multiclass"),

@@ -128,7 +128,7 @@ TARGETS = [
     Target("labelwise sets fit", TALL, multiple=2),
     Target("labelwise quantify", TALL, multiple=2),
     Target("check_calibration", TALL, bytes=100 * MB, multiple=1),
-    Target("bootstrap_uncertainty", TALL, bytes=100 * MB, multiple=1),
+    Target("uncertainty_intervals", TALL, bytes=100 * MB, multiple=1),
     Target("fit_calibration", TALL, multiple=2),
     Target("by_class", TALL, multiple=1),
     Target("decide, per label", LABELS, multiple=2),

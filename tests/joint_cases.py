@@ -8,13 +8,14 @@ from scipy.stats import entropy as scipy_entropy
 import labelwise as lw
 
 COSTS = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
+WITH_ABSTAINING = np.column_stack([COSTS, np.full(3, 0.6)])
 JOINT = [
     "log",
     "squared",
     "spherical",
     "zero_one",
     lw.joint.CostMatrix(COSTS),
-    lw.joint.CostMatrix(COSTS, abstain=0.6),
+    lw.joint.CostMatrix(WITH_ABSTAINING),
 ]
 
 
@@ -29,10 +30,7 @@ def entropy_of(loss: object, p: np.ndarray) -> np.ndarray:
     if loss == "zero_one":
         return 1 - p.max(-1)
     assert isinstance(loss, lw.joint.CostMatrix)
-    risks = [p @ COSTS[:, a] for a in range(3)]
-    if loss.abstain is not None:
-        risks.append(np.full(p.shape[:-1], loss.abstain))
-    return np.min(risks, axis=0)
+    return np.min([p @ cost for cost in loss.table.T], axis=0)
 
 
 def random_ensemble(

@@ -199,7 +199,6 @@ def test_multilabel(lib) -> None:
         acc.update(lib.array(p))
     whole = lw.decompose(lw.MultiLabelEnsemble(probs))
     np.testing.assert_allclose(lib.numpy(acc.result().epistemic), whole.epistemic, rtol=1e-12)
-    assert acc.result().sum().maximum == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_same_bits_as_numpy(kind: str, da: ModuleType) -> None:
         ]
     pairs += [
         (v.sum([1, 2, 3, 4, 5]), u.sum([1, 2, 3, 4, 5])),
-        (v.sum().normalized(), u.sum().normalized()),
+        (v.normalized().sum(), u.normalized().sum()),
     ]
     assert_same(da, *pairs)
 
@@ -179,8 +179,6 @@ def test_joint_measures(kind: str, loss: Any, da: ModuleType) -> None:
     q, lazy = distributions(kind), distributions(kind, cut(da, (11, 1, 11)))
     u, v = (lw.joint.decompose(x, loss, n_samples=512) for x in (q, lazy))
     assert_same(da, (v, u))
-    if u.maximum is not None:
-        assert_same(da, (v.normalized(), u.normalized()))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

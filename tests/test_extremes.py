@@ -30,7 +30,7 @@ JOINT = [
     "squared",
     "spherical",
     "zero_one",
-    lw.joint.CostMatrix([[0, 1, 5], [2, 0, 1], [9, 3, 0]], abstain=0.6),
+    lw.joint.CostMatrix([[0, 1, 5, 0.6], [2, 0, 1, 0.6], [9, 3, 0, 0.6]]),
 ]
 EVENTS = {
     "labels": None,

@@ -191,7 +191,7 @@ def test_scores_are_matched_by_their_own_index() -> None:
     found = lw.evaluation.compare_detection(
         inside, outside, series(SCORE)[CORRECT[ORDER]], series(SCORE)[~CORRECT[ORDER]]
     )
-    assert float(found.auroc) == 0
+    assert float(found) == 0
     assert str(
         lw.decisions.choose_threshold(score, series(CORRECT), target=0.4, confidence=0.6)
     ) == str(lw.decisions.choose_threshold(SCORE, CORRECT, target=0.4, confidence=0.6))

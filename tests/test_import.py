@@ -90,7 +90,7 @@ USES = {
     "ensemble": "import numpy as np, labelwise as lw\n"
     "q = lw.Ensemble(np.full((2, 3, 4), 0.25), weights=[1, 2])\n"
     "for loss in ('log', 'squared', 'spherical', 'zero_one', lw.CostLoss(1, 9)): lw.decompose(q, "
-    "loss).sum().normalized()",
+    "loss).normalized().sum()",
     "dirichlet": "import numpy as np, labelwise as lw\n"
     "q = lw.Dirichlet(np.ones((3, 4)))\n"
     "for loss in ('log', 'squared', 'zero_one'): lw.decompose(q, loss, events=lw.events.ordinal(4))",  # noqa: E501

@@ -60,7 +60,7 @@ def test_tables_of_results_have_a_row_for_each_class_curve_point_or_score(librar
         lw.evaluation.by_class(u, y, n_bootstrap=20, rng=0): 3,
         lw.evaluation.rejection_curve(u.sum().total, correct=right): 60,
         lw.evaluation.detection_scores(rng.normal(size=30), rng.normal(size=20)): 1,
-        lw.evaluation.bootstrap_uncertainty(q, n_bootstrap=20, rng=0): 3,
+        lw.evaluation.uncertainty_intervals(q): 3,
         lw.evaluation.check_ensemble(np.concatenate([q.probs, q.probs[:1]])): 1,
         lw.calibration.calibration_errors(q, y): 3,
         lw.calibration.check_calibration(q, y, n_bootstrap=20, rng=0): 1,

@@ -28,7 +28,6 @@ from labelwise.calibration import (
 )
 from labelwise.decisions import Costs, choose_threshold, decide
 from labelwise.evaluation import (
-    bootstrap_uncertainty,
     brier_score,
     by_class,
     clustered_mean,
@@ -36,6 +35,7 @@ from labelwise.evaluation import (
     detection_scores,
     rank_agreement,
     rejection_curve,
+    uncertainty_intervals,
 )
 from labelwise.sets import fit_labels, fit_sets
 from labelwise_lab import pages
@@ -97,9 +97,7 @@ def auroc() -> Iterator[Row]:
             np.stack([x, x + rng.normal(size=n)])
             for x in (rng.normal(size=n), rng.normal(shift, 1, n))
         )
-        return covers(
-            compare_detection(a[0], b[0], a[1], b[1]).auroc, truth - float(ndtr(shift / 2))
-        )
+        return covers(compare_detection(a[0], b[0], a[1], b[1]), truth - float(ndtr(shift / 2)))
 
     for n in (20, 100, 1000):
         yield (
@@ -620,14 +618,12 @@ def members() -> Iterator[Row]:
         def one(
             rng: np.random.Generator, m: int = m, failed: float = failed, truth: float = truth
         ) -> bool:
-            found = bootstrap_uncertainty(
-                ensemble(rng, m, failed), n_bootstrap=100, rng=rng
-            ).epistemic
+            found = uncertainty_intervals(ensemble(rng, m, failed)).epistemic
             return bool(found.low[0] <= truth <= found.high[0])
 
         words = ", 10 % of members failed" if failed else ""
         yield (
-            f"bootstrap_uncertainty over {m} members{words}",
+            f"uncertainty_intervals over {m} members{words}",
             "20",
             "–",
             0.95,

@@ -122,19 +122,23 @@ class Resampling:
         for counts in self.group_counts(row or self.n):
             yield counts if self.code is None else counts[:, self.code]
 
-    def group_sums(self, x: np.ndarray) -> np.ndarray:
-        """Sum over the instances of each group: (instances, ...) to (groups, ...)."""
+    def group_sums(self, x: Any) -> Any:
+        """Sums of a table (instances, columns), dense or sparse, over the instances of each group:
+        (groups, columns).
+        """
+        from scipy.sparse import csr_array
+
         if self.code is None:
             return x
-        sums = np.zeros((self.n_groups, *x.shape[1:]))
-        np.add.at(sums, self.code, x)
-        return sums
+        in_group = np.ones(self.n), (self.code, np.arange(self.n))
+        return csr_array(in_group, shape=(self.n_groups, self.n)) @ x
 
     def sums(self, x: np.ndarray) -> np.ndarray:
-        """Sum over the instances of each replicate: (instances, ...) to (replicates, ...)."""
-        columns = self.group_sums(x).reshape(self.n_groups, -1)
-        sums = np.concatenate([counts @ columns for counts in self.group_counts()])
-        return sums.reshape(self.n_bootstrap, *x.shape[1:])
+        """Sums of a table (instances, columns) over those of each replicate: (replicates,
+        columns).
+        """
+        columns = self.group_sums(x)
+        return np.concatenate([counts @ columns for counts in self.group_counts()])
 
     def estimate(
         self,

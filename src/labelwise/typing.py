@@ -22,7 +22,7 @@ from .demo.ecg import ECGEnsemble
 from .demo.fashion import FashionEnsemble
 from .evaluation.classes import ByClass, ClassMeans
 from .evaluation.comparison import Criterion, MeasureComparison
-from .evaluation.detection import DetectionComparison, DetectionScores
+from .evaluation.detection import DetectionScores
 from .evaluation.ensemble_health import EnsembleCheck
 from .evaluation.intervals import UncertaintyIntervals
 from .evaluation.member_faults import Finding
@@ -54,7 +54,6 @@ __all__ = [
     "Criterion",
     "DecisionSummary",
     "Decisions",
-    "DetectionComparison",
     "DetectionScores",
     "ECGEnsemble",
     "EnsembleCheck",

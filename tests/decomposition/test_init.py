@@ -113,7 +113,6 @@ def test_names_and_aliases() -> None:
     for i, name in enumerate(NAMES):
         for part in PARTS:
             np.testing.assert_array_equal(getattr(u[name], part), getattr(u, part)[..., i])
-        assert u[name].maximum == 1
 
 
 def test_results_are_frozen() -> None:
@@ -198,8 +197,7 @@ def test_sums_stay_in_their_library(lib: Any) -> None:
         u.sum(),
         u.sum([1, 2, 3, 4]),
         u.sum(lib.array([1, 2, 3, 4])),
-        u.sum().normalized(),
-        u.sum([2, 2, 2, 2]).normalized(),
+        u.normalized().sum(),
     ):
         assert type(s.total) is type(u.total)
         assert str(s.total.dtype).endswith("float32")
@@ -219,22 +217,10 @@ def test_sum_of_sampled_values_keeps_its_error() -> None:
     picked = u["lung"].error
     assert picked is not None
     np.testing.assert_array_equal(picked.total, u.error.total[..., 0])
-    shares = u.sum().normalized().error
-    assert shares is not None
-    np.testing.assert_allclose(shares.total, u.error.total.sum(-1) / u.sum().maximum)
 
 
 # --- shares of the maximum
 # -------------------------------------------------------------------------------------------------
-
-
-def test_maximum_of_the_sum_of_log_losses() -> None:
-    """4.69 bits for ten classes, not 10: the labels cannot all be at one half."""
-    uniform = lw.decompose(lw.Ensemble(np.full((1, 1, 10), 0.1)))
-    assert uniform.sum().maximum == pytest.approx(10 * h(np.array(0.1)))
-    assert uniform.sum().maximum == pytest.approx(4.689955935892812)
-    np.testing.assert_allclose(uniform.sum().normalized().total, 1)
-    np.testing.assert_allclose(uniform.normalized().total, h(np.full((1, 10), 0.1)))
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_id)
@@ -246,71 +232,6 @@ def test_label_wise_shares(loss: lw.Loss) -> None:
     assert shares.maximum.tolist() == [1, 1]
     np.testing.assert_allclose(shares.aleatoric, u.aleatoric / loss.maximum)
     np.testing.assert_array_equal(shares.normalized().total, shares.total)
-    assert shares["0"].maximum == 1
-
-
-def test_shares_have_the_maximum_one() -> None:
-    u = lw.decompose(lw.Ensemble(random_probs(k=3)), "squared")
-    for s, largest in ((u.sum(), 2 / 3), (u["0"], 1 / 4)):
-        assert s.maximum == pytest.approx(largest)
-        shares = s.normalized()
-        assert shares.maximum == 1
-        np.testing.assert_array_equal(shares.normalized().total, shares.total)
-
-
-def test_maximum_of_weighted_sums_and_of_costs_per_class() -> None:
-    """In closed form for equal weights, and where the events do not limit each other."""
-    u = lw.decompose(lw.Ensemble(random_probs(k=3)), lw.SphericalLoss())
-    assert u.sum([2, 2, 2]).maximum == pytest.approx(2 * u.sum().maximum)
-    assert u.normalized().sum().maximum == pytest.approx(
-        u.sum().maximum / lw.SphericalLoss().maximum
-    )
-    assert u.sum([1.0, 2.0, 9.0]).maximum is None
-    with pytest.raises(ValueError, match=r"is not known for these events, weights or costs"):
-        u.sum([1.0, 2.0, 9.0]).normalized()
-    costs = lw.CostLoss({"0": 1, "1": 2, "2": 0}, 2)
-    assert lw.decompose(lw.Ensemble(random_probs(k=3)), costs).sum().maximum is None
-    cuts = lw.decompose(lw.Ensemble(random_probs(k=3)), events=lw.events.ordinal(3))
-    assert cuts.sum([1, 9]).maximum == 10
-
-
-def test_maximum_where_none_of_the_groups_need_happen() -> None:
-    q = lw.Dirichlet(np.ones(4))
-    assert lw.decompose(q, events={"a": [0, 1]}).sum().maximum == pytest.approx(1)
-    missing = lw.CostLoss(1, 9)  # largest at t = 0.1
-    assert lw.decompose(q, missing, events={"a": [0], "b": [1]}).sum().maximum == pytest.approx(1.8)
-    assert lw.decompose(
-        q, missing, events={"a": [0, 2], "b": [1, 3]}
-    ).sum().maximum == pytest.approx(1.0)
-    assert lw.decompose(q, events={"a": [0], "b": [1], "c": [2]}).sum().maximum == pytest.approx(
-        3 * h(np.array(1 / 3))
-    )
-    assert lw.decompose(q, events={"all": [0, 1, 2, 3]}).sum().maximum == 0
-
-
-def test_maximum_where_nothing_ties_the_labels() -> None:
-    multi = lw.decompose(lw.MultiLabelEnsemble(np.full((2, 1, 4), 0.5)))
-    np.testing.assert_allclose(multi.sum().normalized().total, 1)
-    assert multi.sum([1, 2, 3, 4]).maximum == 10
-    costs = lw.CostLoss({"0": 1, "1": 2, "2": 0, "3": 1}, 2)
-    assert lw.decompose(
-        lw.MultiLabelEnsemble(np.full((2, 1, 4), 0.5)), costs
-    ).sum().maximum == pytest.approx(2 / 3 + 1 + 0 + 2 / 3)
-
-
-def test_maximum_of_cuts_and_pairs_is_attained() -> None:
-    ends = lw.Ensemble(np.array([[[0.5, 0, 0, 0.5]]]))
-    assert lw.decompose(
-        ends, events=lw.events.ordinal(4)
-    ).sum().normalized().total == pytest.approx(1)
-    loss = lw.CostLoss(1, 3)  # largest at t = 1/4
-    order = np.array([1.0, 1e-9, 1e-18, 1e-27])
-    both = lw.Ensemble(np.stack([order, order[::-1]])[:, None] / order.sum(), weights=[1, 3])
-    assert lw.decompose(
-        both, loss, events=lw.events.one_vs_one(4)
-    ).sum().normalized().total == pytest.approx(1, abs=1e-8)
-    uneven = lw.CostLoss({name: i for i, name in enumerate(lw.events.one_vs_one(4).names)}, 1)
-    assert lw.decompose(both, uneven, events=lw.events.one_vs_one(4)).sum().maximum is None
 
 
 # --- finite ensembles

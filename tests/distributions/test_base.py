@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise.distributions.base import sum_of_other_classes
 from strategies import KINDS, distributions
 from wrong_input import refused
 
@@ -108,7 +109,7 @@ def test_evaluate_and_calibrate(q: StickBreaking, y_true: np.ndarray) -> None:
     assert lw.evaluation.by_class(u, y_true).class_names == NAMES
     assert 0 <= lw.calibration.calibration_errors(q, y_true, n_bootstrap=100, rng=0).ece.value <= 1
     with pytest.raises(ValueError, match="must be an ensemble"):
-        lw.evaluation.bootstrap_uncertainty(q, rng=0)
+        lw.evaluation.uncertainty_intervals(q)
 
 
 def test_report(q: StickBreaking, y_true: np.ndarray, tmp_path: Any) -> None:
@@ -131,3 +132,8 @@ def test_sampling(q: Any) -> None:
             q.sample(n, rng=0)
     with refused(ValueError, "`n` must be a number of draws, not negative; got -1"):
         q.sample(-1, rng=0)
+
+
+def test_sum_of_other_classes() -> None:
+    x = np.array([[1.0, 1e-20, 0.0], [1e-20, 1e-20, 1.0]])
+    np.testing.assert_array_equal(sum_of_other_classes(x), [[1e-20, 1, 1], [1, 1, 2e-20]])

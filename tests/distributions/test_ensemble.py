@@ -298,7 +298,7 @@ def test_no_instances(lib: Any, loss: lw.Loss) -> None:
             assert tuple(part.shape) == (0, 3), kind
             assert type(part) is type(lib.array([0.0])), kind
             assert str(part.dtype).endswith("float64"), kind
-        assert tuple(u.sum().normalized().total.shape) == (0,), kind
+        assert tuple(u.normalized().sum().total.shape) == (0,), kind
         assert tuple(q.mean().shape) == (0, 3), kind
         assert tuple(q.sample(5, rng=0).shape) == (5, 0, 3), kind
 

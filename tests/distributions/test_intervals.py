@@ -12,7 +12,6 @@ import torch
 from scipy.optimize import linprog
 
 import labelwise as lw
-from labelwise.distributions.intervals import sum_of_other_classes
 
 EVENTS = {"first": [0], "two": [0, 2], "rest": [1, 2, 3], "all": [0, 1, 2, 3]}
 
@@ -192,11 +191,6 @@ def test_bounds_at_0_stay_at_0(dtype: type) -> None:
     point = np.eye(4, dtype=dtype)[None]
     u = lw.decompose(lw.Intervals(point, point), lw.BetaLoss(-0.5, -0.5))
     assert np.all(u.total == 0)
-
-
-def test_sum_of_other_classes() -> None:
-    x = np.array([[1.0, 1e-20, 0.0], [1e-20, 1e-20, 1.0]])
-    np.testing.assert_array_equal(sum_of_other_classes(x), [[1e-20, 1, 1], [1, 1, 2e-20]])
 
 
 def test_labels_that_stand_for_themselves() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from joint_cases import COSTS, random_ensemble
+from joint_cases import random_ensemble
 from optional_libraries import optional
 
 
@@ -18,14 +18,6 @@ def test_zero_one_epistemic_is_what_the_common_choice_loses() -> None:
         lw.joint.decompose(lw.Ensemble(probs), "zero_one").epistemic,
         (probs.max(-1) - lost).mean(0),
         atol=1e-15,
-    )
-
-
-def test_the_largest_entropy() -> None:
-    assert lw.joint.CostMatrix(1 - np.eye(4)).maximum(4) == 0.75
-    assert lw.joint.CostMatrix(COSTS).maximum(3) is None
-    assert lw.joint.decompose(lw.Ensemble(np.full((2, 1, 10), 0.1))).maximum == pytest.approx(
-        np.log2(10)
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from joint_cases import COSTS, entropy_of
+from joint_cases import COSTS, WITH_ABSTAINING, entropy_of
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_dirichlet_zero_one_uniform_in_closed_form() -> None:
         assert float(u.epistemic) == pytest.approx(best - 1 / k, rel=1e-10)
 
 
-@pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(COSTS, abstain=0.6)], ids=str)
+@pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(WITH_ABSTAINING)], ids=str)
 def test_sampled_measures_stay_within_their_bounds(loss: object) -> None:
     """All instances share the draws of one seed, so their errors go together: the bounds are right
     on average over the seeds.
@@ -127,7 +127,7 @@ def test_value_of_knowledge_is_unbiased() -> None:
     assert np.all(np.abs(plan.value_of_knowledge - exact) <= plan.error)
 
 
-@pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(COSTS, abstain=0.6)], ids=str)
+@pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(WITH_ABSTAINING)], ids=str)
 def test_an_instance_does_not_depend_on_its_batch(loss: object) -> None:
     rng = np.random.default_rng(1)
     alphas = rng.gamma(1.0, 2.0, (300, 3)) + 0.01

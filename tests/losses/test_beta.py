@@ -278,3 +278,17 @@ def test_beta_parameters_of_other_kinds() -> None:
         lw.BetaLoss(1, 13)
     with refused(TypeError, "`a` must be a number greater than -1; got '1'"):
         lw.BetaLoss("1", 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("a", "b"), [(-0.5, -0.5), (0, 0), (-0.3, 0.5), (1, -0.9), (0.5, 2.0)])
+def test_the_loss_of_being_certain_and_wrong(a: float, b: float) -> None:
+    """Infinite where the parameter is not positive, as the regret of such a forecast."""
+    loss = lw.BetaLoss(a, b)
+    ends = np.array([0.0, 1.0])
+    wrong = np.array([loss.phi(ends, 1)[0], loss.phi(ends, 0)[1]])
+    np.testing.assert_array_equal(np.isinf(wrong), [a <= 0, b <= 0])
+    assert loss.unbounded == (a <= 0, b <= 0)
+    assert loss.phi(ends, 1)[1] == loss.phi(ends, 0)[0] == 0
+    assert float(loss.phi(0.0, 1)) == wrong[0]
+    regret = loss.regret(ends[::-1], ends, ends, ends[::-1], ends[::-1] - ends)
+    np.testing.assert_array_equal(np.isinf(regret), np.isinf(wrong))

@@ -64,7 +64,6 @@ def decompositions(
     assert_type(u["a"].total, np.ndarray)
     assert_type(u[0], lw.typing.Uncertainty[np.ndarray])
     assert_type(u.normalized().sum({"a": 2.0}).aleatoric, np.ndarray)
-    assert_type(u.sum().maximum, float | None)
     assert_type(u.class_names, tuple[str, ...])
     assert_type(lw.decompose(tensors, lw.CostLoss(1, 5)).total, torch.Tensor)
     lw.decompose(own, "zero_one").top(3, by="total").values.tolist()

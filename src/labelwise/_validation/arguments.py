@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._errors import InputError, did_you_mean
+
+Rng: TypeAlias = int | np.random.Generator | None
+"""A random seed, a generator, or ``None`` for fresh entropy, as SPEC 7 asks."""
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
@@ -40,7 +43,7 @@ def check_positive(value: Any, name: str) -> int:
 
 
 def as_rng(rng: Any) -> np.random.Generator:
-    """A NumPy generator from a generator, a seed or ``None`` (fresh entropy), as SPEC 7 asks."""
+    """A NumPy generator from a generator, a seed or ``None``."""
     if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:

@@ -322,7 +322,7 @@ def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Arra
     """EU of predicting or abstaining and, if it is sampled, the bound on its numerical error."""
     parts: list[Any]
     if problem.table.ndim == 2:
-        loss = CostMatrix(problem.table, abstain=problem.abstain)
+        loss = CostMatrix(problem.action_costs)
         parts = [decompose_jointly(q, loss, n_samples=SAMPLES)]
     else:
         parts = [decompose(q, loss) for loss in _losses_of_labels(problem)]

@@ -28,12 +28,12 @@ class ProbabilityBoxes:
     def of(cls, q: Intervals, task: Task) -> ProbabilityBoxes:
         """Of the classes, or for each label of its absence and presence."""
         law = q.marginal()
-        (low, high_absent), (high, low_absent) = [
+        low, high = [  # with their complements
             [to_numpy(x).astype(float) for x in bound] for bound in (law.lower, law.upper)
         ]
         if task == "multiclass":
-            return cls(low, high)
-        return cls(np.stack([low_absent, low], axis=-1), np.stack([high_absent, high], axis=-1))
+            return cls(low[0], high[0])
+        return cls(np.stack([high[1], low[0]], axis=-1), np.stack([low[1], high[0]], axis=-1))
 
     def extreme(self, direction: np.ndarray) -> np.ndarray:
         """The beliefs with the largest sum of ``direction`` (..., K) times them: what is free goes
@@ -64,8 +64,7 @@ def least_worst_action(
             "`expert_error` must be 0 for intervals: what a wrong answer costs depends on the "
             f"probabilities inside them; got {problem.error:g}"
         )
-    costs = problem.action_costs
-    worst = [boxes.largest(costs[..., j]) for j in range(costs.shape[-1])]
+    worst = [boxes.largest(costs) for costs in np.moveaxis(problem.action_costs, -1, 0)]
     answered = boxes.largest(problem.table.min(axis=-1))
     return np.argmin(worst, axis=0), np.min(worst, axis=0), answered
 
@@ -75,11 +74,10 @@ def largest_regret_of_action(
 ) -> np.ndarray:
     """What another action could save at most: max over θ and b of R_a(θ) − R_b(θ)."""
     costs = problem.action_costs
-    regret = np.zeros(action.shape)
-    for a, b in np.ndindex(costs.shape[-1], costs.shape[-1]):
-        more = boxes.largest(costs[..., a] - costs[..., b])
-        regret = np.where(action == a, np.maximum(regret, more), regret)
-    return regret
+    tables = np.broadcast_to(costs, (*action.shape, *costs.shape[-2:]))
+    chosen = np.take_along_axis(tables, action[..., None, None], axis=-1)[..., 0]
+    others = np.moveaxis(costs, -1, 0)
+    return np.max([boxes.largest(chosen - other) for other in others], axis=0)
 
 
 def admissible_actions(boxes: ProbabilityBoxes, problem: DecisionProblem) -> np.ndarray:
@@ -90,29 +88,26 @@ def admissible_actions(boxes: ProbabilityBoxes, problem: DecisionProblem) -> np.
     not. Only what is left needs a linear program.
     """
     costs = problem.action_costs
-    n_actions = costs.shape[-1]
     slack = ROUNDING * (1 + np.abs(costs).max())
-    found = np.zeros((*boxes.low.shape[:-1], n_actions), dtype=bool)
+    tables = np.broadcast_to(costs, (*boxes.low.shape, costs.shape[-1]))
+    found = np.zeros(tables[..., 0, :].shape, dtype=bool)
     possible = ~found
-    for a, b in np.ndindex(n_actions, n_actions):
+    for a, b in np.ndindex(found.shape[-1], found.shape[-1]):
         beliefs = boxes.extreme(costs[..., b] - costs[..., a])  # the best case for a against b
         risks = np.sum(beliefs[..., None] * costs, axis=-2)
         found |= risks <= risks.min(axis=-1, keepdims=True) + slack
         possible[..., a] &= risks[..., a] <= risks[..., b] + slack
-    tables = np.broadcast_to(costs, (*found.shape[:-1], *costs.shape[-2:]))
+    bounds = np.stack([boxes.low, boxes.high], axis=-1)
     for *i, a in np.argwhere(possible & ~found):
         at = tuple(i)
-        found[(*at, a)] = _is_admissible_action(boxes.low[at], boxes.high[at], tables[at], a, slack)
+        found[(*at, a)] = _is_best_somewhere(a, tables[at], bounds[at], slack)
     return found
 
 
-def _is_admissible_action(
-    low: np.ndarray, high: np.ndarray, costs: np.ndarray, a: int, slack: float
-) -> bool:
+def _is_best_somewhere(a: int, costs: np.ndarray, bounds: np.ndarray, slack: float) -> bool:
     from scipy.optimize import linprog
 
     more = (costs[:, [a]] - costs).T  # than each action
-    every = np.ones((1, len(low)))
-    bounds = np.stack([low, high], axis=-1)
-    solved = linprog(0 * low, more, np.full(len(more), slack), every, [1.0], bounds)
+    every = np.ones((1, len(bounds)))
+    solved = linprog(0 * costs[:, a], more, np.full(len(more), slack), every, [1.0], bounds)
     return bool(solved.status == 0)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from math import prod
 from typing import Any, ClassVar, Generic, NoReturn, Self
 
@@ -78,26 +78,44 @@ class Top(Shown):
         return Summary(title, ("instance", self.by), rows, f"… and {rest:,} more" if rest else "")
 
 
-class Result(Shown):
-    """Total, aleatoric and epistemic uncertainty of instances of some shape (...), one value
-    each.
-    """
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Shown, Generic[ArrayT]):
+    """Total, aleatoric and epistemic uncertainty of instances of some shape (...)."""
 
-    total: Any
-    aleatoric: Any
-    epistemic: Any
-    error: Any
-    regret: Any
-    n_members: int | None
-    ids: Any
+    total: ArrayT
+    aleatoric: ArrayT
+    epistemic: ArrayT
+    _: KW_ONLY
+    error: Components[ArrayT] | None = None
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
+    matters.
+    """
+    regret: ArrayT | None = None
+    """What the ``forecast`` costs beyond the mean, D(θ̄‖f), which is part of total and epistemic;
+    of `Intervals` the smallest regret that a forecast can guarantee. Else ``None``.
+    """
+    n_members: int | None = None
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic
+    uncertainty: it is shown as –.
+    """
+    ids: Any = None
+    """What the instances are called: the index of the frames that the predictions came in, or
+    ``None``.
+    """
     note: str = ""
+    """What a reader must know of these values."""
     _trailing: ClassVar[int] = 0
     """How many axes follow those of the instances."""
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """The shape (...) of the instances."""
-        return tuple(self.total.shape[: self.total.ndim - self._trailing])
+        return self._shape[: len(self._shape) - self._trailing]
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        total: Any = self.total
+        return tuple(total.shape)
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -140,14 +158,14 @@ class Result(Shown):
 
     def _parts_by_instance(self) -> dict[str, np.ndarray]:
         """Each part with a row for each instance: (N,), or (N, K)."""
-        n, rest = prod(self.batch_shape), self.total.shape[self.total.ndim - self._trailing :]
-        return {part: x.reshape(n, *rest) for part, x in self._parts_in_numpy().items()}
+        shape = prod(self.batch_shape), *self._shape[len(self.batch_shape) :]
+        return {part: x.reshape(shape) for part, x in self._parts_in_numpy().items()}
 
     def _means_over_instances(self) -> list[Any] | None:
         """The mean of each part over the instances, where its values are at hand and not too
         many.
         """
-        if not values_known(self.total) or not 0 < prod(self.total.shape) <= MAX_SUMMARIZED:
+        if not values_known(self.total) or not 0 < prod(self._shape) <= MAX_SUMMARIZED:
             return None
         axes = tuple(range(len(self.batch_shape)))
         means = []
@@ -230,68 +248,13 @@ class Result(Shown):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Components(Result, Generic[ArrayT]):
+class Components(Result[ArrayT]):
     """Total, aleatoric and epistemic uncertainty, one value per instance."""
-
-    total: ArrayT
-    aleatoric: ArrayT
-    epistemic: ArrayT
-    bound: float | Callable[[], float | None] | None = None
-    """`maximum`, or a function that computes it."""
-    error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
-    matters.
-    """
-    n_members: int | None = None
-    """Number of members of an ensemble, else ``None``. One member has no known epistemic
-    uncertainty: it is shown as –.
-    """
-    ids: Any = None
-    """What the instances are called: the index of the frames that the predictions came in, or
-    ``None``.
-    """
-    regret: ArrayT | None = None
-    """See `Uncertainty.regret`."""
-    note: str = ""
-    """What a reader must know of these values."""
 
     def __getitem__(self, index: Any) -> Self:
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
         i = instance_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
-
-    @property
-    def maximum(self) -> float | None:
-        """The largest possible total, if known."""
-        return self.bound() if callable(self.bound) else self.bound
-
-    def normalized(self) -> Components[ArrayT]:
-        """Divide by the maximum."""
-        if self.maximum is None:
-            raise InputError(
-                "`normalized` needs the largest possible value, which is not known for these "
-                "events, weights or costs. That of single labels is: "
-                "lw.decompose(q, loss).normalized()"
-            )
-        check_bounded(self.maximum)
-        if self.maximum == 0:
-            raise InputError(
-                "`normalized` divides by the maximum of the sum, which is 0 because all costs or "
-                "weights are 0"
-            )
-        factor = 1 / self.maximum
-        scaled = self._parts_mapped(lambda x: x * factor)
-        return Components(**scaled, bound=1.0, n_members=self.n_members, ids=self.ids)
-
-
-def check_bounded(maximum: Any) -> None:
-    """Refuse to divide by a maximum that there is not."""
-    if np.any(np.isinf(maximum)):
-        raise InputError(
-            "`normalized` divides by the largest total of the mean, which that of another "
-            "`forecast` may exceed. Normalize lw.decompose without `forecast`"
-        )
 
 
 def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, ClassVar, Generic, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from .._arrays import Array, dtype_name, like, namespace, to_numpy
 from .._errors import InputError, suggest
 from .._frames import columns_by_class, ids_at, same_rows, values_by_class
 from .._tables import SHOWN, Library, Summary, counted, first_names, instance_frame, xarray
-from .._validation.arguments import check_choice
+from .._validation.arguments import Rng, check_choice
 from .._validation.arrays import as_real
 from .._validation.labels import as_labels, class_position
 from ..distributions.base import ArrayT, instance_index
@@ -27,7 +26,6 @@ from .results import (
     Result,
     Top,
     axis_names,
-    check_bounded,
     mean_columns,
     tracker_keys,
 )
@@ -40,7 +38,7 @@ INTERVAL_SUMS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Uncertainty(Result, Generic[ArrayT]):
+class Uncertainty(Result[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
     ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` sums over the
@@ -48,38 +46,17 @@ class Uncertainty(Result, Generic[ArrayT]):
     and `top` give tables.
     """
 
-    total: ArrayT
-    aleatoric: ArrayT
-    epistemic: ArrayT
     class_names: tuple[str, ...]
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
-    """How the labels or events relate, which determines whether a plain sum is meaningful and its
-    maximum.
-    """
-    error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
-    matters.
-    """
+    """How the labels or events relate, which determines whether a plain sum is meaningful."""
     sums: Components[ArrayT] | None = None
     """The plain sums, if computed along with the labels' values."""
     unit: Array = 1.0
     """Divisor of the values: 1, or after `normalized` the largest value of each label."""
-    n_members: int | None = None
-    """Number of members of an ensemble, else ``None``. One member has no known epistemic
-    uncertainty: it is shown as –.
-    """
     ensemble: Any = None
     """The ensemble, if its members have named factors; see `sources`."""
-    ids: Any = None
-    """What the instances are called: the index of the frames that the predictions came in, or
-    ``None``.
-    """
-    regret: ArrayT | None = None
-    """What the ``forecast`` costs beyond the mean, D(θ̄‖f), which is part of total and epistemic;
-    of `Intervals` the smallest regret that a forecast can guarantee. Else ``None``.
-    """
     basis: Basis = "mean"
     """What the values are about: the mean as the forecast, another one, or intervals."""
 
@@ -87,11 +64,8 @@ class Uncertainty(Result, Generic[ArrayT]):
 
     @property
     def maximum(self) -> np.ndarray:
-        """The largest possible total of each label, (K,) or (E,); infinite with a ``forecast``."""
-        largest = self.loss.maximum
-        if self.basis == "forecast":
-            largest = np.inf
-        return np.asarray(largest / self.unit + np.zeros(len(self.class_names)))
+        """The largest possible total of the mean as the forecast, of each label, (K,) or (E,)."""
+        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
 
     @overload
     def __getitem__(self, key: str) -> Components[ArrayT]: ...
@@ -105,7 +79,7 @@ class Uncertainty(Result, Generic[ArrayT]):
             if key not in self.class_names:
                 raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
             k = self.class_names.index(key)
-            return self._components_of(lambda x: x[..., k], float(self.maximum[k]))
+            return self._components_of(lambda x: x[..., k])
         if isinstance(key, list) and any(isinstance(name, str) for name in key):
             raise InputError(
                 f"labels are picked one by one, such as u[{key[0]!r}]; all are columns of "
@@ -118,11 +92,9 @@ class Uncertainty(Result, Generic[ArrayT]):
                 new[name] = getattr(self, name)[i]
         return replace(self, **new, ids=ids_at(self.ids, i))
 
-    def _components_of(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
+    def _components_of(self, f: Callable[[Any], Any]) -> Components[ArrayT]:
         """``f`` of the three parts, one value per instance."""
-        return Components(
-            **self._parts_mapped(f), bound=bound, n_members=self.n_members, ids=self.ids
-        )
+        return Components(**self._parts_mapped(f), n_members=self.n_members, ids=self.ids)
 
     def sum(
         self, weights: Sequence[float] | Mapping[str, float] | None = None
@@ -135,21 +107,16 @@ class Uncertainty(Result, Generic[ArrayT]):
                 f"these events ({first_names(self.class_names, 4)}) overlap, so a plain sum counts "
                 "classes more than once. Pass `weights`, one per event"
             )
-        w = np.ones(len(self.class_names))
-        if weights is not None:
-            w = self._label_weights(weights)
-        largest: Any = np.inf
-        if self.basis != "forecast":
-            largest = partial(largest_sum_over_labels, self.loss, self.structure, w / self.unit)
         if weights is None and self.sums is not None:
-            return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
+            return replace(self.sums, n_members=self.n_members, ids=self.ids)
+        w = None if weights is None else self._label_weights(weights)
 
         def add(x: Array) -> Array:
-            if weights is not None:
+            if w is not None:
                 x = x * like(w, x)
             return namespace(x).sum(x, axis=-1)
 
-        summed = self._components_of(add, largest)
+        summed = self._components_of(add)
         if self.basis == "intervals":
             return replace(summed, note=INTERVAL_SUMS)
         return summed
@@ -168,9 +135,7 @@ class Uncertainty(Result, Generic[ArrayT]):
             )
         return w
 
-    def sources(
-        self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None
-    ) -> Sources:
+    def sources(self, *, n_permutations: int = 999, rng: Rng = None) -> Sources:
         r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``,
         their interaction, and replicates.
 
@@ -216,7 +181,11 @@ class Uncertainty(Result, Generic[ArrayT]):
 
     def normalized(self) -> Uncertainty[ArrayT]:
         """Divide by the largest possible label-wise value, max G."""
-        check_bounded(self.maximum)
+        if self.basis == "forecast":
+            raise InputError(
+                "`normalized` divides by the largest total of the mean, which that of another "
+                "`forecast` may exceed. Normalize lw.decompose without `forecast`"
+            )
         if np.any(self.maximum == 0):
             name = self.class_names[int(np.argmin(self.maximum))]
             raise InputError(
@@ -417,20 +386,3 @@ def numpy_law(q: Any, events: Events | None) -> Atoms:
         if x is not None:
             arrays[name] = to_numpy(x).astype(float)
     return Atoms(**arrays)
-
-
-def largest_sum_over_labels(loss: Loss, structure: Structure, weights: np.ndarray) -> float | None:
-    """The largest possible weighted sum over labels or events, where it has a closed form."""
-    largest, n = np.asarray(loss.maximum), len(weights)
-    differ = largest.ndim > 0
-    # The events of these families can all be at the peak at once. For pairs a mixture of an order
-    # of the classes and its reverse gives all the same mean.
-    if structure == "free" or (structure in ("nested", "pairs") and not differ):
-        return float(np.sum(weights * largest))
-    if structure not in ("partition", "disjoint") or differ or np.any(weights != weights[0]):
-        return None
-    # a concave and symmetric sum: all have the same probability
-    t = 1 / n
-    if structure == "disjoint":
-        t = min(t, loss.peak)
-    return float(np.sum(weights) * loss.entropy(np.asarray(t)))

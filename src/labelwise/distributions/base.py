@@ -7,13 +7,13 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
 
-import numpy as np
-
-from .._arrays import Array
+from .._arrays import Array, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
+from .._frames import ids_at
 from .._tables import Shown, Summary, counted, first_names
-from ..events import Events, Family
+from .._validation.arguments import Rng
+from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
 from .marginals import Marginal
 
@@ -74,7 +74,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         """The law of each event's probability; without ``events``, of each class's."""
 
     @abstractmethod
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
 
     @abstractmethod
@@ -152,6 +152,38 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         return self
 
 
+class InArrays(Distribution[ArrayT]):
+    """A distribution whose numbers are in arrays: (..., K), or (M, ..., K) of members, and maybe
+    more axes at the end.
+    """
+
+    _arrays: ClassVar[tuple[str, ...]]
+    """The fields; the first one ends with the classes."""
+    _first_axis: ClassVar[int] = 0
+    """Of the instances: 1 after an axis of members."""
+
+    @property
+    def n_classes(self) -> int:
+        return int(getattr(self, self._arrays[0]).shape[-1])
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return tuple(getattr(self, self._arrays[0]).shape[self._first_axis : -1])
+
+    def __getitem__(self, index: Any) -> Self:
+        everything, n_axes = (slice(None),), len(self.batch_shape)
+        i = instance_index(index, n_axes)
+        at = (*everything * self._first_axis, *i)
+        new = {"ids": ids_at(self.ids, i)}
+        for name in self._arrays:
+            x = getattr(self, name)
+            after = everything * (x.ndim - self._first_axis - n_axes)
+            new[name] = x[(*at, *after)]
+        if self.weights is not None and self.weights.ndim > 1:
+            new["weights"] = self.weights[at]
+        return self.with_values(**new)
+
+
 def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     """An index of the instances with one entry for each of their axes, so that it can be put
     between those of members and classes.
@@ -171,11 +203,27 @@ def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     return (*given, *(slice(None),) * (n_axes - used))
 
 
-def member_weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
-    """Of member weights (M,) or (M, ...), those of the instances at a `instance_index`."""
-    if weights is None or weights.ndim == 1:
-        return weights
-    return weights[(slice(None), *index)]
+def sums_inside_and_outside(
+    x: Array, events: Family | None, class_names: tuple[str, ...] | None
+) -> tuple[Array, Array]:
+    """Sums of ``x`` (..., K) over the classes of each event, by default of each class, and over
+    those it is contrasted with.
+    """
+    family = as_events(events)
+    if family is None:
+        return x, sum_of_other_classes(x)
+    return event_sums(x, family, class_names)
+
+
+def sum_of_other_classes(x: Array) -> Array:
+    """For each class the sum over all others (..., K); never by subtraction, which would lose what
+    is small beside 1.
+    """
+    xp = namespace(x)
+    zero = 0 * x[..., :1]
+    before = xp.cumulative_sum(xp.concat([zero, x[..., :-1]], axis=-1), axis=-1)
+    backwards = xp.concat([zero, xp.flip(x[..., 1:], axis=-1)], axis=-1)
+    return before + xp.flip(xp.cumulative_sum(backwards, axis=-1), axis=-1)
 
 
 def not_a_distribution(q: Any) -> TypeError:

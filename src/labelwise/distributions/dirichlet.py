@@ -13,43 +13,29 @@ from .._arrays import Array, ClassNames, like, namespace, to_numpy, values_known
 from .._engine.compute import Computed
 from .._engine.dirichlet import split_dirichlet_in_kernel
 from .._errors import InputError
-from .._frames import ids_at
-from .._validation.arguments import as_rng, check_count, set_fields
+from .._validation.arguments import Rng, as_rng, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import sum_to_one_everywhere
-from ..events import Events, Family, as_events, event_sums
+from ..events import Events, Family
 from ..losses import Loss
-from .base import ArrayOf, ArrayT, Distribution, instance_index, member_weights_at
+from .base import (
+    ArrayOf,
+    ArrayT,
+    InArrays,
+    sums_inside_and_outside,
+)
 from .marginals import Beta, BetaMixture
 from .named_predictions import moved_last, read_names
 
 MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 
 
-class _OfDirichlets(Distribution[ArrayT]):
+class _OfDirichlets(InArrays[ArrayT]):
     """What one Dirichlet and a mixture of them have in common: both are given by ``alpha``."""
 
     alpha: Array
-    _first_axis: ClassVar[int]
-    """Of the instances in ``alpha``."""
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.alpha.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.alpha.shape[self._first_axis : -1])
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        members = (slice(None),) * self._first_axis
-        return self.with_values(
-            alpha=self.alpha[(*members, *i, slice(None))],
-            weights=member_weights_at(self.weights, i),
-            ids=ids_at(self.ids, i),
-        )
+    _arrays: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def with_valid_values(self) -> Self:
         check_dirichlet_alpha(self.alpha)
@@ -91,7 +77,6 @@ class Dirichlet(_OfDirichlets[ArrayT]):
     alpha: Array
     class_names: tuple[str, ...] | None
     ids: Any = None
-    _first_axis: ClassVar[int] = 0
 
     def __init__(
         self, alpha: ArrayOf[ArrayT] | Sequence[Any], *, class_names: ClassNames | None = None
@@ -119,9 +104,9 @@ class Dirichlet(_OfDirichlets[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
-        return Beta(*beta_parameters(self.alpha, events, self.class_names))
+        return Beta(*sums_inside_and_outside(self.alpha, events, self.class_names))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
         return cast(ArrayT, draw_dirichlet(self.alpha, n, as_rng(rng)))
 
@@ -194,11 +179,9 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
-        return BetaMixture(
-            Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights
-        )
+        return BetaMixture(self.components.marginal(events), self.weights)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
         from .ensemble import draw_members
 
@@ -248,25 +231,6 @@ def _refuse_probabilities_as_alpha(alpha: Array) -> None:
         ),
         fix="not_alpha",
     )
-
-
-def beta_parameters(
-    alpha: Array, events: Family | None, class_names: tuple[str, ...] | None
-) -> tuple[Array, Array]:
-    """The Beta parameters of each event: α summed over its classes, and over the others (never by
-    subtraction).
-    """
-    family = as_events(events)
-    if family is not None:
-        return event_sums(alpha, family, class_names)
-    xp = namespace(alpha)
-    before = xp.cumulative_sum(alpha, axis=-1)
-    after = xp.flip(xp.cumulative_sum(xp.flip(alpha, axis=-1), axis=-1), axis=-1)
-    nothing = 0 * alpha[..., :1]
-    others = xp.concat([nothing, before[..., :-1]], axis=-1) + xp.concat(
-        [after[..., 1:], nothing], axis=-1
-    )
-    return alpha, others
 
 
 def draw_dirichlet(alpha: Array, n: int, rng: np.random.Generator) -> Array:

@@ -24,8 +24,7 @@ from .._engine.blocks import in_one_chunk
 from .._engine.compute import Computed
 from .._engine.ensembles import split_ensemble_in_kernel
 from .._errors import InputError
-from .._frames import ids_at
-from .._validation.arguments import as_rng, check_count
+from .._validation.arguments import Rng, as_rng, check_count
 from .._validation.arrays import check_classes, check_finite, members_first, normalized_weights
 from .._validation.labels import check_names
 from .._validation.probabilities import check_logits, check_probabilities
@@ -36,8 +35,7 @@ from .base import (
     ArrayOf,
     ArrayT,
     Distribution,
-    instance_index,
-    member_weights_at,
+    InArrays,
     not_a_distribution,
 )
 from .marginals import Atoms
@@ -46,7 +44,7 @@ from .named_predictions import read_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Members(Distribution[ArrayT]):
+class Members(InArrays[ArrayT]):
     """What ensembles with and without the sum to 1 have in common; subclasses say what an event is
     (`law`).
     """
@@ -59,6 +57,8 @@ class Members(Distribution[ArrayT]):
     member_names: tuple[str, ...] | None = None
     ids: Any = None
     finite: ClassVar[bool] = True
+    _arrays: ClassVar[tuple[str, ...]] = ("stored",)
+    _first_axis: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -155,28 +155,12 @@ class Members(Distribution[ArrayT]):
         return int(self.stored.shape[0])
 
     @property
-    def n_classes(self) -> int:
-        return int(self.stored.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.stored.shape[1:-1])
-
-    @property
     def n_numbers(self) -> int:
         return int(self.stored.size) if isinstance(self.stored, np.ndarray) else 0
 
     @property
     def members(self) -> tuple[Array, Array | None]:
         return self.probs, self.weights
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        return self.with_values(
-            stored=self.stored[(slice(None), *i, slice(None))],
-            weights=member_weights_at(self.weights, i),
-            ids=ids_at(self.ids, i),
-        )
 
     def with_valid_values(self) -> Self:
         check_probabilities(self.stored, "probs", sum_to_one=self.exclusive)
@@ -198,7 +182,7 @@ class Members(Distribution[ArrayT]):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
         return self.law(at_most_one(probs), self.weights, as_events(events))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
         instance.
         """

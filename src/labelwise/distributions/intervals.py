@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
-
-import numpy as np
+from typing import Any, ClassVar, NoReturn, Self
 
 from .._arrays import (
     SUM_TOLERANCE,
@@ -19,12 +17,12 @@ from .._arrays import (
 )
 from .._engine.compute import Computed, compute
 from .._errors import InputError
-from .._frames import ids_at, same_rows
-from .._validation.arguments import set_fields
+from .._frames import same_rows
+from .._validation.arguments import Rng, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
-from ..events import Family, as_events, conditional_event_shares, event_sums
-from .base import ArrayOf, ArrayT, Distribution, instance_index
+from ..events import Family, as_events, conditional_event_shares
+from .base import ArrayOf, ArrayT, Distribution, InArrays, sums_inside_and_outside
 from .ensemble import as_distribution
 from .marginals import Atoms, Interval
 from .multilabel import no_events
@@ -32,7 +30,7 @@ from .named_predictions import moved_last, read_names
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Intervals(Distribution[ArrayT]):
+class Intervals(InArrays[ArrayT]):
     r"""All class probabilities with :math:`l_k \le \theta_k \le u_k`: member extremes, Venn–Abers
     predictors, credal sets, top log-probabilities of language models.
 
@@ -71,6 +69,7 @@ class Intervals(Distribution[ArrayT]):
     class_names: tuple[str, ...] | None
     exclusive: bool  # type: ignore[misc]
     ids: Any = None
+    _arrays: ClassVar[tuple[str, ...]] = ("lower", "upper")
 
     def __init__(
         self,
@@ -141,19 +140,6 @@ class Intervals(Distribution[ArrayT]):
         made = Intervals(lower, upper, exclusive=exclusive, class_names=names)
         return made.with_values(ids=q.ids)
 
-    @property
-    def n_classes(self) -> int:
-        return int(self.lower.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.lower.shape[:-1])
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        at = (*i, slice(None))
-        return self.with_values(lower=self.lower[at], upper=self.upper[at], ids=ids_at(self.ids, i))
-
     def with_valid_values(self) -> Self:
         low, high = without_gradient(self.lower), without_gradient(self.upper)
         if not values_known(low) or not values_known(high) or 0 in low.shape:
@@ -192,9 +178,7 @@ class Intervals(Distribution[ArrayT]):
         share = xp.minimum(xp.maximum(share, 0 * free), xp.ones_like(free))
 
         def sums(x: Array) -> tuple[Array, Array]:
-            if family is None:
-                return x, sum_of_other_classes(x)
-            return event_sums(x, family, self.class_names)
+            return sums_inside_and_outside(x, family, self.class_names)
 
         def bounds(low: Array, high: Array, others: tuple[Array, Array]) -> tuple[Array, Array]:
             """Those of a set of classes, given the sums of theirs: the others leave some, too."""
@@ -214,20 +198,9 @@ class Intervals(Distribution[ArrayT]):
             conditional_event_shares(*sums(low + share * (high - low))),
         )
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> NoReturn:
+    def sample(self, n: int, *, rng: Rng = None) -> NoReturn:
         """Refused: a set of probabilities does not say which of them are likely."""
         raise InputError(
             "Intervals say between which bounds probabilities lie, not how likely each is: there "
             "is nothing to sample or to integrate. Use lw.decompose(q)"
         )
-
-
-def sum_of_other_classes(x: Array) -> Array:
-    """For each class the sum over all others (..., K); never by subtraction, which would lose what
-    is small beside 1.
-    """
-    xp = namespace(x)
-    zero = 0 * x[..., :1]
-    before = xp.cumulative_sum(xp.concat([zero, x[..., :-1]], axis=-1), axis=-1)
-    backwards = xp.concat([zero, xp.flip(x[..., 1:], axis=-1)], axis=-1)
-    return before + xp.flip(xp.cumulative_sum(backwards, axis=-1), axis=-1)

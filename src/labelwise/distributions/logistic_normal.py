@@ -23,17 +23,17 @@ from .._arrays import (
 )
 from .._errors import InputError
 from .._frames import has_names
-from .._validation.arguments import as_rng, as_seed, check_count, set_fields
+from .._validation.arguments import Rng, as_rng, as_seed, check_count, set_fields
 from .._validation.arrays import as_floating, check_classes, check_finite, into
 from .._validation.labels import check_names
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, instance_index
+from .base import ArrayOf, ArrayT, InArrays
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import gaussian_logits
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class LogisticNormal(Distribution[ArrayT]):
+class LogisticNormal(InArrays[ArrayT]):
     r"""Θ = softmax(z) with Gaussian logits z ~ N(mean, cov).
 
     Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds
@@ -70,6 +70,7 @@ class LogisticNormal(Distribution[ArrayT]):
     seed: int
     points: int
     exact_mean: ClassVar[bool] = False
+    _arrays: ClassVar[tuple[str, ...]] = ("loc", "cov")
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class LogisticNormal(Distribution[ArrayT]):
         cov: Any,
         *,
         class_names: ClassNames | None = None,
-        rng: int | np.random.Generator | None = 0,
+        rng: Rng = 0,
         points: int = 128,
     ) -> None:
         if has_names(mean) or has_names(cov):
@@ -106,19 +107,6 @@ class LogisticNormal(Distribution[ArrayT]):
             seed=as_seed(rng),
             points=int(points),
         )
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.loc.shape[-1])
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        return tuple(self.loc.shape[:-1])
-
-    def __getitem__(self, index: Any) -> Self:
-        i = instance_index(index, len(self.batch_shape))
-        after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return self.with_values(loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
     def with_valid_values(self) -> Self:
         return self.with_values(cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
@@ -176,7 +164,7 @@ class LogisticNormal(Distribution[ArrayT]):
         )
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
+    def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
         return cast(ArrayT, softmax(gaussian_logits(normals, self.loc, self._factor)))
 

@@ -11,13 +11,12 @@ from .detection import compare_detection, detection_scores
 from .ensemble_health import check_ensemble
 from .evidence import vacuity
 from .groups import clustered_mean
-from .intervals import bootstrap_uncertainty
+from .intervals import uncertainty_intervals
 from .ranking import ranking_scores
 from .rejection import rejection_curve
 from .scores import brier_score, log_loss
 
 __all__ = [
-    "bootstrap_uncertainty",
     "brier_score",
     "by_class",
     "check_ensemble",
@@ -29,5 +28,6 @@ __all__ = [
     "rank_agreement",
     "ranking_scores",
     "rejection_curve",
+    "uncertainty_intervals",
     "vacuity",
 ]

@@ -4,7 +4,7 @@ also for clustered data (Obuchowski 1997).
 
 from __future__ import annotations
 
-from math import inf, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -59,19 +59,10 @@ def delong_interval(auroc: float, spread: Spread, confidence: float) -> Estimate
     return Estimate(auroc, float(low), float(high), confidence, method)
 
 
-def difference_interval(
-    difference: float, spread: Spread, confidence: float
-) -> tuple[Estimate, float]:
-    """DeLong's interval of a difference, and the p-value of equality."""
-    from scipy.special import stdtr
-
+def difference_interval(difference: float, spread: Spread, confidence: float) -> Estimate:
+    """DeLong's interval of a difference."""
     se = sqrt(spread.variance)
-    if difference == 0 and se == 0:
-        return Estimate(0.0, 0.0, 0.0, confidence, "DeLong"), 1.0
-    if not se > 0:  # the standard error is 0 or undefined
-        return Estimate(difference, confidence=confidence), nan
+    if isnan(se) or (se == 0 and difference != 0):
+        return Estimate(difference, confidence=confidence)
     low, high = t_interval(difference, se, spread.df, confidence, (-inf, inf), spread.pairs)
-    p_value = 2 * float(stdtr(spread.df, -abs(difference) / se))
-    return Estimate(
-        difference, max(-1.0, float(low)), min(1.0, float(high)), confidence, "DeLong"
-    ), p_value
+    return Estimate(difference, max(-1.0, float(low)), min(1.0, float(high)), confidence, "DeLong")

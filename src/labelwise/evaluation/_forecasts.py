@@ -12,9 +12,12 @@ from .._arrays import to_numpy
 from .._engine.blocks import mean_in_blocks
 from .._frames import library_of_frame, same_rows
 from .._validation.labels import as_numpy, outcomes_by_class
+from .._validation.probabilities import check_range, check_sums
 from ..distributions import Distribution
 from ..distributions.named_predictions import read_names
 from ..io import Predictions
+
+ROUNDED = 1e-2  # how far the sum of probabilities that were rounded may be from 1
 
 
 def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool | None]:
@@ -36,23 +39,9 @@ def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] |
         raise ValueError(
             f"`{name}` must be a distribution or mean probabilities (N, K); got shape {p.shape}"
         )
-    if p.size and (p.min() < 0 or p.max() > 1 + 1e-3):
-        raise ValueError(
-            f"`{name}` must hold probabilities between 0 and 1; values range from {p.min():.4g} to "
-            f"{p.max():.4g}"
-        )
+    if p.size:
+        check_range(p, name, 1e-3, "Ensemble")
     return p, names, None
-
-
-def check_sums(p: np.ndarray, name: str) -> None:
-    """Refuse rows of an array that are not those of one class per instance."""
-    sums = p.sum(axis=-1)
-    if p.size and not np.allclose(sums, 1, atol=1e-2):
-        raise ValueError(
-            f"`{name}` must sum to 1 over the classes where one class per instance is true; sums "
-            f"range from {sums.min():.4g} to {sums.max():.4g}. For labels that may occur "
-            f"together, pass lw.MultiLabelEnsemble({name}[None])"
-        )
 
 
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
@@ -71,5 +60,5 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
     if exclusive is False:
         return p, happened, class_names, False
     if one_class:
-        check_sums(p, "q")
+        check_sums(p, "q", ROUNDED)
     return p, happened, class_names, one_class

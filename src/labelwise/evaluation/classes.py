@@ -17,6 +17,7 @@ from .._engine.blocks import add_rows, row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
+from .._validation.arguments import Rng
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
@@ -38,19 +39,6 @@ class ClassMeans:
     epistemic: Estimate
     epistemic_share: Estimate
     """ΣEU_k / ΣTU_k; NaN for a class with no uncertainty on any instance."""
-
-
-def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
-    """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same
-    instances (a ratio of means).
-
-    A mean of ratios would give certain and uncertain instances the same weight. NaN without any
-    uncertainty.
-
-    >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
-    array([0.25,  nan])
-    """
-    return _ratio_of_sums(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +96,7 @@ def by_class(
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> ByClass:
     r"""Label-wise uncertainty by class: means, ratios, and which class the members
     disagree about most.
@@ -168,13 +156,15 @@ def by_class(
     found = sums.result(u.class_names, confidence)
     if not resampling.wanted:
         return found
-    everywhere, own = _sums_of_groups(values, outcomes, resampling)
-    replicates = _replicated_sums([*everywhere, *own], resampling)
-    own_means = found.own
-    if own_means is not None:
-        own_means = _with_intervals(own_means, own, replicates[4:], u, resampling)
-    means = _with_intervals(found.everywhere, everywhere, replicates[:4], u, resampling)
-    return replace(found, everywhere=means, own=own_means)
+    tables = _sums_of_groups(values, None, resampling)
+    if outcomes is not None:
+        tables += _sums_of_groups(values, outcomes, resampling)
+    replicates = _replicated_sums(tables, resampling)
+    own = found.own
+    if own is not None:
+        own = _with_intervals(own, tables[4:], replicates[4:], u, resampling)
+    means = _with_intervals(found.everywhere, tables[:4], replicates[:4], u, resampling)
+    return replace(found, everywhere=means, own=own)
 
 
 class ClassSums:
@@ -223,39 +213,32 @@ def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:
 
 def _sums_of_groups(
     values: Sequence[np.ndarray], outcomes: np.ndarray | None, resampling: Resampling
-) -> tuple[list[Any], list[Any]]:
+) -> list[Any]:
     """The number of instances and the sums of the three parts in each group, over all instances,
-    (G, 1) and (G, K), and over those of each class, as sparse (G, K).
+    (G, 1) and (G, K), or over those of each class, as sparse (G, K).
     """
     from scipy.sparse import csr_array
 
-    n, k = values[0].shape
-    everywhere = [resampling.group_sums(x) for x in (np.ones((n, 1)), *values)]
-    own = []
-    if outcomes is not None:
-        instances, labels = np.nonzero(outcomes)
-        code = instances if resampling.code is None else resampling.code[instances]
-        for x in (outcomes, *values):
-            of_class = x[instances, labels].astype(float)
-            own.append(csr_array((of_class, (code, labels)), shape=(resampling.n_groups, k)))
-    return everywhere, own
+    if outcomes is None:
+        each: list[Any] = [np.ones((len(values[0]), 1)), *values]
+    else:
+        at = np.nonzero(outcomes)
+        each = [csr_array((x[at].astype(float), at), outcomes.shape) for x in (outcomes, *values)]
+    return [resampling.group_sums(x) for x in each]
 
 
 def _replicated_sums(tables: Sequence[Any], resampling: Resampling) -> list[np.ndarray]:
     """The sums over the groups of each replicate, (replicates, K), of each table (G, K)."""
-    parts: list[list[np.ndarray]] = [[] for _ in tables]
+    replicates = [np.zeros((resampling.n_bootstrap, table.shape[1])) for table in tables]
+    start = 0
     for counts in resampling.group_counts():
         drawn = counts.astype(float)
-        for part, table in zip(parts, tables, strict=True):
-            if not isinstance(table, np.ndarray):
-                part.append(drawn @ table)
-                continue
-            sums = np.zeros((len(drawn), table.shape[1]))
+        for sums, table in zip(replicates, tables, strict=True):
             # in double precision, but not all of a table at once
             for rows in row_blocks(*table.shape):
-                sums += drawn[:, rows] @ table[rows].astype(float)
-            part.append(sums)
-    return [np.concatenate(part) for part in parts]
+                sums[start : start + len(drawn)] += drawn[:, rows] @ table[rows].astype(float)
+        start += len(drawn)
+    return replicates
 
 
 def _with_intervals(

@@ -15,7 +15,7 @@ from .._errors import InputError, listed
 from .._frames import same_rows
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
 from .._tables import Library, Tabular, frame
-from .._validation.arguments import as_rng, check_choice
+from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals
 from ..distributions.base import not_a_distribution
@@ -24,7 +24,6 @@ from .correlation import rank_correlation
 from .detection import DetectionRanking
 from .measures import measure_scores
 from .ranking import RankedScores
-from .rejection import reject_ranked
 from .votes import read_votes
 
 BLOCKS = 50  # of the jackknife: enough for errors to 10 %, few enough to take seconds
@@ -109,7 +108,7 @@ def compare_measures(
     measures: More | None = None,
     groups: Any = None,
     confidence: float = 0.95,
-    rng: int | np.random.Generator | None = 0,
+    rng: Rng = 0,
 ) -> MeasureComparison:
     r"""All measures of uncertainty of the same cases: how well each tells where the prediction is
     wrong, what is out of distribution, and where people disagree.
@@ -188,8 +187,16 @@ def rejection(right: np.ndarray) -> Statistic:
     """Area under the curve of what is right when the most uncertain are rejected."""
 
     def area(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Mean over j of the mean of the j most certain. Within a tie of ``size`` cases the
+        expected sum grows linearly, so that its terms have a closed form.
+        """
         ranked = RankedScores(score)
-        return np.array([reject_ranked(ranked, right, "utility", each).area for each in counts])
+        n, sums = ranked.sums(counts), ranked.sums(counts * right)
+        harmonic = np.cumsum(np.append(0.0, 1 / np.arange(1, n.max() + 1)))  # 1 + 1/2 + … + 1/j
+        size, gain = np.diff(n, prepend=0), np.diff(sums, prepend=0)
+        at_start = sums - gain - (n - size) * gain / np.maximum(size, 1)
+        terms = gain + at_start * (harmonic[n] - harmonic[n - size])
+        return np.asarray(terms.sum(axis=-1) / n[..., -1])
 
     return Statistic(area, (0.0, 1.0))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
+from .._validation.arguments import Rng
 from .._validation.labels import as_scores, same_length
 from .ranking import RankedScores
 
@@ -19,7 +20,7 @@ def rank_agreement(
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Estimate:
     """Spearman's rank correlation of two quantities (ties share their mean rank), with a (cluster)
     bootstrap interval; NaN if one of them is constant.

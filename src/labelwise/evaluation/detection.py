@@ -16,7 +16,7 @@ from .._arrays import to_numpy
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
 from .._tables import Tabular
-from .._validation.arguments import as_rng
+from .._validation.arguments import Rng, as_rng
 from .._validation.labels import as_scores, same_length
 from ._delong import delong, delong_interval, difference_interval
 from .ranking import RankedScores
@@ -41,18 +41,6 @@ class DetectionScores(Tabular):
 
     def _title(self) -> str:
         return f"Detection of {self.n_out:,} out-of-distribution among {self.n_in:,} other cases"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DetectionComparison(Tabular):
-    """Difference between two scores of the same instances, first minus second."""
-
-    auroc: Estimate
-    p_value: float
-    """Two-sided p-value of equal AUROC (DeLong's test)."""
-
-    def _title(self) -> str:
-        return "Difference in AUROC, first score minus second"
 
 
 class DetectionRanking:
@@ -131,7 +119,7 @@ def detection_scores(
     groups_out: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> DetectionScores:
     """AUROC, AUPR and FPR at 95 % TPR of a score that should be higher out of distribution.
 
@@ -208,7 +196,7 @@ def compare_detection(
     groups_in: Any = None,
     groups_out: Any = None,
     confidence: float = 0.95,
-) -> DetectionComparison:
+) -> Estimate:
     """Paired difference in AUROC between two scores, a − b, on the same instances.
 
     Scores of the same instances have correlated errors, which DeLong's covariance takes into
@@ -217,7 +205,7 @@ def compare_detection(
     >>> rng = np.random.default_rng(0)
     >>> a_in, a_out = rng.normal(0, 1, 200), rng.normal(1, 1, 200)
     >>> b_in, b_out = a_in + rng.normal(0, 1, 200), a_out + rng.normal(0, 1, 200)
-    >>> print(compare_detection(a_in, a_out, b_in, b_out).auroc)
+    >>> print(compare_detection(a_in, a_out, b_in, b_out))
     0.092 (95 % interval 0.051 to 0.133)
     """
     a_in, b_in, groups_in = same_rows(a_in=a_in, b_in=b_in, groups_in=groups_in)
@@ -232,4 +220,4 @@ def compare_detection(
     (in_a, out_a), (in_b, out_b) = (_rank_both_sides(*x).placements() for x in (a, b))
     difference = float(in_a.mean() - in_b.mean())
     spread = delong(in_a - in_b, out_a - out_b, groups)
-    return DetectionComparison(*difference_interval(difference, spread, confidence))
+    return difference_interval(difference, spread, confidence)

@@ -172,9 +172,9 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
         if q.members is None:
             raise TypeError(f"`q` must be an ensemble with members; {type(q).__name__} has none")
         array = np.asarray(to_numpy(q.members[0]))
-        exclusive, names = q.exclusive, q.class_names
+        names = q.class_names
     else:
-        array, exclusive, names = np.asarray(to_numpy(q)), True, None
+        array, names = np.asarray(to_numpy(q)), None
         if array.ndim < 3 or array.dtype.kind != "f" or 0 in array.shape:
             raise ValueError(
                 "`q` must be an ensemble, or a floating array (members, ..., classes); got "
@@ -196,7 +196,7 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     called = getattr(q, "member_names", None)
     member_names = tuple(map(str, numbers)) if called is None else tuple(map(quoted, called))
     probs = probs[:, chosen].astype(float)
-    return Members(probs, numbers, member_names, class_names, truth, exclusive), findings
+    return Members(probs, numbers, member_names, class_names, truth), findings
 
 
 def _evenly_spaced_instances(n: int, m: int, k: int) -> np.ndarray:

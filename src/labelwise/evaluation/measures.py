@@ -51,7 +51,9 @@ def measure_scores(q: Distribution[Any]) -> dict[str, np.ndarray]:
             found |= {f"joint {part}, {loss}": getattr(whole, part) for part in PARTS}
         if q.finite:
             found["joint reverse, log"] = joint.reverse_mutual_information(q)
-            found["joint pairwise, log"] = joint.expected_pairwise_kl(q)
+            found["joint pairwise, log"] = (
+                found["joint epistemic, log"] + found["joint reverse, log"]
+            )
     if isinstance(q, Dirichlet):
         found["vacuity"] = vacuity(q)
     scores = {}

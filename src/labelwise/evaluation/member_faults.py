@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._arrays import Array
 from .._tables import enumerated, first_names, shortened
 
 LONGEST_NAME = 60  # characters of a class name that a sentence shows
@@ -34,6 +35,7 @@ UNRELATED, SHUFFLED_ERRORS, RELATED_ERRORS = 0.25, 3, 5
 # Two members have nobody to be compared with: they are unrelated if shuffled rows would be as
 # close, and N tells.
 PAIR_ERRORS, MAX_PAIR_ERROR = 2, 0.04
+REST = "the other members"
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,10 @@ class Members:
     numbers: tuple[int, ...]
     """The position of each member in the ensemble."""
     names: tuple[str, ...]
-    """What each member is called: by name in quotes, or by its position."""
+    """What all members of the ensemble are called: by name in quotes, or by their positions."""
     class_names: tuple[str, ...]
     truth: np.ndarray | None
     """(N, K): 1 for the true labels."""
-    exclusive: bool
-    """Whether exactly one class is true."""
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -75,36 +75,18 @@ class Members:
     def without(self, numbers: Set[int]) -> Members:
         """The other members."""
         kept = [i for i, number in enumerate(self.numbers) if number not in numbers]
-        return replace(
-            self,
-            probs=self.probs[kept],
-            numbers=tuple(self.numbers[i] for i in kept),
-            names=tuple(self.names[i] for i in kept),
-        )
+        rest = tuple([self.numbers[i] for i in kept])
+        return replace(self, probs=self.probs[kept], numbers=rest)
 
     def finding(self, fault: str, which: Sequence[int], what: str) -> Finding:
         """``Members 0 and 2 are identical``; ``which`` are positions among these members."""
-        numbers = tuple(self.numbers[i] for i in which)
+        numbers = tuple([self.numbers[i] for i in which])
         start = "Members" if len(numbers) > 1 else "Member"
-        names = enumerated([self.names[i] for i in which])
+        names = enumerated([self.names[number] for number in numbers])
         return Finding(fault, numbers, f"{start} {names} {what}")
 
-    def others(self, i: int) -> str:
-        """What member ``i`` is compared with, in words."""
-        if len(self) == 2:
-            return f"member {self.names[1 - i]}"
-        return "the other members"
-
-    def mean_of_others(self, i: int) -> np.ndarray:
-        return np.asarray(np.delete(self.probs, i, axis=0).mean(axis=0))
-
-    def accuracy(self, truth: np.ndarray) -> np.ndarray:
-        """The share of instances in which each member is right, (M,)."""
-        if self.exclusive:
-            right = self.probs.argmax(axis=-1) == truth.argmax(axis=-1)
-        else:
-            right = ((self.probs > 0.5) == truth).all(axis=-1)
-        return np.asarray(right.mean(axis=1))
+    def mean_of_others(self, i: int) -> Array:
+        return np.delete(self.probs, i, axis=0).mean(axis=0)
 
 
 def quoted(name: str) -> str:
@@ -172,9 +154,9 @@ def _member_votes_differ(probs: np.ndarray) -> bool:
     return len(disagreements) > 0 and bool(disagreements.min() >= MIN_DISAGREEMENTS)
 
 
-def _is_soft_probability(p: np.ndarray) -> np.ndarray:
+def _is_soft_probability(p: np.ndarray) -> Array:
     """Which probabilities are neither 0 nor 1."""
-    return np.asarray((p > SATURATED) & (p < 1 - SATURATED))
+    return (p > SATURATED) & (p < 1 - SATURATED)
 
 
 def permuted_classes(members: Members) -> Iterator[Finding]:
@@ -189,7 +171,7 @@ def permuted_classes(members: Members) -> Iterator[Finding]:
         if members.truth is not None:
             references["the true classes"] = members.truth
         if len(members) > 1:
-            references[members.others(i)] = members.mean_of_others(i)
+            references[REST] = members.mean_of_others(i)
         for other, reference in references.items():
             order = _better_class_order(
                 _standardized_classes(reference), _standardized_classes(probs)
@@ -210,44 +192,33 @@ def _better_class_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray
     The best of all orders gains something even if there is nothing to gain, so it must also gain
     where it was not chosen.
     """
-    order = _best_class_order(reference, member)
-    gain = _gain_of_class_order(order, reference, member)
-    if gain.mean() < max(PERMUTATION_GAIN, PERMUTATION_ERRORS * _standard_error_of_gain(gain)):
-        return None
-    even, odd = slice(0, None, 2), slice(1, None, 2)
-    held_out = []
-    for chosen, held in ((even, odd), (odd, even)):
-        other_order = _best_class_order(reference[chosen], member[chosen])
-        held_out.append(_gain_of_class_order(other_order, reference[held], member[held]))
-    gain = np.concatenate(held_out)
-    if gain.mean() <= HELD_OUT_ERRORS * _standard_error_of_gain(gain):
-        return None
-    return order
-
-
-def _best_class_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray:
     from scipy.optimize import linear_sum_assignment
 
-    return np.asarray(linear_sum_assignment(reference.T @ member, maximize=True)[1])
+    everywhere, even, odd = slice(None), slice(0, None, 2), slice(1, None, 2)
+    orders, gains = [], []
+    for chosen, held in ((everywhere, everywhere), (even, odd), (odd, even)):
+        agreement = reference[chosen].T @ member[chosen]
+        order = linear_sum_assignment(agreement, maximize=True)[1]
+        n_moved = np.count_nonzero(order != np.arange(len(order)))
+        # what each instance adds to the mean correlation of the classes that move
+        gain = (reference * (member[:, order] - member))[held].sum(axis=1)
+        orders.append(order)
+        gains.append(gain / max(n_moved, 1))
+    mean, error = _mean_and_error(gains[0])
+    if mean < max(PERMUTATION_GAIN, PERMUTATION_ERRORS * error):
+        return None
+    mean, error = _mean_and_error(np.concatenate(gains[1:]))
+    return orders[0] if mean > HELD_OUT_ERRORS * error else None
 
 
-def _gain_of_class_order(
-    order: np.ndarray, reference: np.ndarray, member: np.ndarray
-) -> np.ndarray:
-    """What each instance adds to the mean correlation of the classes that move, (N,)."""
-    n_moved = np.count_nonzero(order != np.arange(len(order)))
-    gain = (reference * (member[:, order] - member)).sum(axis=1)
-    return np.asarray(gain / max(n_moved, 1))
+def _mean_and_error(x: np.ndarray) -> tuple[float, float]:
+    return float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x)))
 
 
-def _standard_error_of_gain(x: np.ndarray) -> float:
-    return float(x.std(ddof=1) / np.sqrt(len(x)))
-
-
-def _standardized_classes(x: np.ndarray) -> np.ndarray:
+def _standardized_classes(x: np.ndarray) -> Array:
     """Columns of mean 0 and variance 1; constant ones 0."""
     spread = x.std(axis=0)
-    return np.asarray((x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf))
+    return (x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf)
 
 
 class Relation(NamedTuple):
@@ -285,14 +256,9 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
         if not _is_unrelated(members, i, to_others):
             continue
         found = True
-        accuracy = ""
-        if members.truth is not None:
-            right = members.accuracy(members.truth)
-            accuracy = f", accuracy {right[i]:.0%} instead of {np.median(np.delete(right, i)):.0%}"
         what = (
-            f"has nothing in common with {members.others(i)} (correlation "
-            f"{to_others.correlation:.2f}{accuracy}): "
-            "its rows may be in another order, or it may be of another task"
+            f"has nothing in common with {REST} (correlation {to_others.correlation:.2f}): its "
+            "rows may be in another order, or it may be of another task"
         )
         yield members.finding("unrelated", [i], what)
 

@@ -17,8 +17,7 @@ from .._arrays import to_numpy
 from .._engine.blocks import numpy_in_blocks
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
-from ..distributions.base import not_a_distribution
-from ..distributions.intervals import sum_of_other_classes
+from ..distributions.base import not_a_distribution, sum_of_other_classes
 from ..distributions.marginals import Atoms
 from ..events import Events, Family
 from ..losses import Loss, LossName, as_loss

@@ -17,6 +17,7 @@ from .._arrays import Array
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
+from .._validation.arguments import Rng
 from .._validation.labels import as_correct, as_scores, same_length
 from .ranking import RankedScores
 
@@ -181,7 +182,7 @@ def rejection_curve(
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> RejectionCurve:
     r"""Accuracy, mean risk or mean utility of the remaining instances when the most uncertain are
     rejected.

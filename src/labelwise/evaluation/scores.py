@@ -13,6 +13,7 @@ import numpy as np
 from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
+from .._validation.arguments import Rng
 from ._forecasts import forecasts
 
 STANDS_FOR_INFINITY = 1e300
@@ -26,7 +27,7 @@ def brier_score(
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Estimate:
     r"""Brier score: the mean squared error of the probabilities, summed over the classes; 0 is
     perfect, 2 the worst.
@@ -74,7 +75,7 @@ def log_loss(
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
+    rng: Rng = None,
 ) -> Estimate:
     r"""Log loss (negative log-likelihood, cross-entropy) in bits: 0 is perfect, infinite if what
     happened had probability 0.

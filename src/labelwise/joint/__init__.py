@@ -8,7 +8,6 @@ Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from .._arrays import Array, like, namespace
 from .._engine.compute import Computed, compute, evaluate_law
 from .._errors import InputError
-from .._validation.arguments import as_seed
+from .._validation.arguments import Rng, as_seed
 from ..decomposition import Components
 from ..decomposition import decompose as decompose_labels
 from ..distributions import Distribution, Intervals
@@ -44,7 +43,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class JointUncertainty(Components[ArrayT]):
     """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
@@ -53,7 +51,7 @@ def decompose(
     q: Distribution[ArrayT],
     loss: LossName | Loss | JointLoss = "log",
     *,
-    rng: int | np.random.Generator | None = 0,
+    rng: Rng = 0,
     n_samples: int = 4096,
 ) -> JointUncertainty[ArrayT]:
     r"""Total, aleatoric and epistemic uncertainty about the class: entropy, conditional entropy and
@@ -107,10 +105,9 @@ def decompose(
         total,
         aleatoric,
         epistemic,
-        loss.maximum(q.n_classes),
-        error,
-        q.n_members if q.finite else None,
-        q.ids,
+        error=error,
+        n_members=q.n_members if q.finite else None,
+        ids=q.ids,
     )
 
 

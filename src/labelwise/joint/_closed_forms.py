@@ -8,7 +8,7 @@ from typing import Any
 from .._arrays import Array, namespace, not_negative
 from .._engine.compute import Computed
 from ..distributions import Dirichlet, DirichletMixture, Distribution
-from ..distributions.dirichlet import beta_parameters
+from ..distributions.base import sums_inside_and_outside
 from ..distributions.marginals import Atoms
 from ..losses._special import digamma_difference, digamma_minus_log
 from ._sampling import gain_of_maximum, joint_parts_from_draws
@@ -81,7 +81,7 @@ def reverse_in_closed_form(q: Distribution, loss: JointLoss) -> Array | None:
     if not isinstance(loss, JointLog):
         return None
     # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
-    a, b = beta_parameters(q.alpha, None, None)
+    a, b = sums_inside_and_outside(q.alpha, None, None)
     s = (a + b)[..., 0]
     of_classes = namespace(a).sum(1 - a * digamma_minus_log(a), axis=-1) / s
     return not_negative(of_classes - (1 / s - digamma_minus_log(s))) * loss.unit
@@ -90,7 +90,7 @@ def reverse_in_closed_form(q: Distribution, loss: JointLoss) -> Array | None:
 def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
     """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
-    a, b = beta_parameters(q.alpha, None, None)
+    a, b = sums_inside_and_outside(q.alpha, None, None)
     s = a + b
     if isinstance(loss, JointLog):
         aleatoric = xp.sum(a / s * digamma_difference(a + 1, b), axis=-1)
@@ -107,6 +107,6 @@ def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Arr
 
 def _dirichlet_shares(alpha: Array) -> Array:
     """m_k [λ(α_k) − λ(S)] in nats, λ(x) = ψ(x+1) − ln x falling."""
-    a, b = beta_parameters(alpha, None, None)
+    a, b = sums_inside_and_outside(alpha, None, None)
     s = a + b
     return not_negative(a / s * (digamma_minus_log(a) - digamma_minus_log(s)))

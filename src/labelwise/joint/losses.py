@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import log, sqrt
+from math import log
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from .._arrays import Array, index_like, like, namespace, not_negative
 from .._errors import InputError
 from .._frames import library_of_frame
-from ..distributions.intervals import sum_of_other_classes
+from ..distributions.base import sum_of_other_classes
 from ..losses import (
     CostLoss,
     LogLoss,
@@ -55,10 +55,6 @@ class JointLoss:
         """
         return 0 * m[..., 0]
 
-    def maximum(self, n: int) -> float | None:
-        """The largest entropy of ``n`` classes, if known."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True)
 class JointLog(JointLoss):
@@ -91,9 +87,6 @@ class JointLog(JointLoss):
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         return namespace(p).sum(self.shares(p, m, d), axis=-1)
 
-    def maximum(self, n: int) -> float:
-        return log(n) * self.unit
-
 
 @dataclass(frozen=True)
 class JointSquared(JointLoss):
@@ -104,9 +97,6 @@ class JointSquared(JointLoss):
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         return namespace(d).sum(d * d, axis=-1)
-
-    def maximum(self, n: int) -> float:
-        return 1 - 1 / n
 
 
 @dataclass(frozen=True)
@@ -130,26 +120,22 @@ class JointSpherical(JointLoss):
             / (xp.sqrt(xp.sum(p * p, axis=-1)) * m_norm + xp.sum(p * m, axis=-1))
         )
 
-    def maximum(self, n: int) -> float:
-        return 1 - 1 / sqrt(n)
-
 
 @dataclass(frozen=True, eq=False)
 class CostMatrix(JointLoss):
-    r"""Cost of choosing one class: ``costs[true class, chosen class]``, and optionally the cost of
-    abstaining.
+    r"""Cost of choosing one class: ``costs[true class, chosen class]``.
 
     .. math:: G(\theta) = \min_a \sum_k \theta_k\, C_{ka}
 
-    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions.
+    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions, such as to abstain
+    at a price:
 
-    >>> loss = CostMatrix(1 - np.eye(3), abstain=0.2)
+    >>> loss = CostMatrix(np.column_stack([1 - np.eye(3), np.full(3, 0.2)]))
     >>> float(loss.entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
     0.2
     """
 
     costs: Any
-    abstain: float | None = None
     table: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -166,13 +152,7 @@ class CostMatrix(JointLoss):
                 "`costs` must be finite and not negative; subtract the minimum of each row to "
                 "convert gains into costs"
             )
-        table = costs.astype(float)
-        if self.abstain is not None:
-            price = float(self.abstain)
-            if not (np.isfinite(price) and price >= 0):
-                raise InputError(f"`abstain` must be finite and not negative; got {self.abstain!r}")
-            table = np.concatenate([table, np.full((len(table), 1), price)], axis=1)
-        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "table", costs.astype(float))
 
     @property
     def is_zero_one(self) -> bool:
@@ -225,9 +205,6 @@ class CostMatrix(JointLoss):
         risk = self.risks(p)
         regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))
         return xp.min(regret, axis=-1)
-
-    def maximum(self, n: int) -> float | None:
-        return 1 - 1 / n if self.is_zero_one else None
 
 
 def as_joint_loss(loss: LossName | Loss | JointLoss, n: int) -> JointLoss:

@@ -71,8 +71,14 @@ class BetaLoss(Loss):
         )
 
     def phi(self, forecast: Array, y: int) -> Array:
-        one, zero = self._partial_losses(*with_complement(forecast))
-        return loss_of_outcome(y, one, zero)
+        t, c = with_complement(forecast)
+        value = loss_of_outcome(y, *self._partial_losses(t, c))
+        never, always = self.unbounded
+        certain, infinite = (t <= 0, never) if y else (c <= 0, always)
+        if not infinite:
+            return value
+        xp = namespace(value)
+        return xp.where(certain, xp.full_like(value, inf), value)
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = with_complement(t, c)

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._errors import InputError
 from .._resampling import group_codes
+from .._validation.probabilities import check_sums
 from ..distributions import Distribution
-from ..evaluation._forecasts import check_sums, mean_probabilities
+from ..evaluation._forecasts import ROUNDED, mean_probabilities
 from ..io import Predictions
 from ..io.blocks import mean_of
 
@@ -23,7 +24,8 @@ def class_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] 
     if isinstance(q, Distribution):
         return mean_of(q), q.class_names, not q.exclusive
     p, names, _ = mean_probabilities(q, name)
-    check_sums(p, name)
+    if p.size:
+        check_sums(p, name, ROUNDED)
     return p, names, False
 
 

@@ -96,7 +96,7 @@ def _over_instances(
                 first[images][b, "epistemic"],
             )
             about = {"set": images.data, "measure": a, "minus": b}
-            found.append(about | estimate(compared.auroc))
+            found.append(about | estimate(compared))
     return found
 
 

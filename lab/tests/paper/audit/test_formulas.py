@@ -73,7 +73,7 @@ def test_delong_with_ties() -> None:
     rng = np.random.default_rng(2)
     inside = rng.integers(0, 9, (2, 8000)) / 9.0
     outside = rng.integers(2, 12, (2, 5000)) / 9.0
-    expected = compare_detection(inside[0], outside[0], inside[1], outside[1]).auroc
+    expected = compare_detection(inside[0], outside[0], inside[1], outside[1])
     value, reach = delong(list(inside), list(outside))
     assert (value, value - reach, value + reach) == pytest.approx(
         (expected.value, expected.low, expected.high), abs=1e-5
