@@ -22,7 +22,7 @@ from .._validation.labels import check_names, integer_names
 from ..language_models import Outputs, outputs_of_table, read_outputs
 from ..sources import varying_factors
 from .arrange import arrange_axes, as_two_classes
-from .arrow import read_arrow
+from .arrow import ArrowTable
 from .class_names import match_class_names, say_positions
 from .columns import class_columns
 from .csv import read_csv
@@ -34,7 +34,7 @@ from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
 from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
-from .table import Table
+from .table import Table, TextTable
 from .tables import read_tables
 from .units import divide_out_rounding, normalize_probabilities
 from .zarr import read_zarr
@@ -44,9 +44,9 @@ READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {
     ".npy": lambda path: {"probs": read_npy(path)},
     ".zarr": read_zarr,
     ".pt": read_pt,
-    ".parquet": read_arrow,
-    ".feather": read_arrow,
-    ".arrow": read_arrow,
+    ".parquet": ArrowTable,
+    ".feather": ArrowTable,
+    ".arrow": ArrowTable,
     ".csv": read_csv,
     ".tsv": read_csv,
     ".jsonl": read_jsonl,
@@ -214,9 +214,10 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
 
 def _answers_in(file: Path, table: Table, class_names: Sequence[str] | None) -> Outputs | None:
     """The rows of a table that has no numbers of classes, but answers."""
-    if table.texts is None or class_columns(table):
+    if not isinstance(table, TextTable) or table.listed is not None or class_columns(table):
         return None
-    return outputs_of_table(file, table.texts(), class_names)
+    columns = {name: column.texts or [] for name, column in table.columns.items()}
+    return outputs_of_table(file, columns, class_names)
 
 
 def _names_of_array(array: Any, key: str) -> tuple[str, ...]:
