@@ -185,9 +185,9 @@ def enumerated(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def first_names(names: Sequence[str], limit: int = 5) -> str:
+def first_names(names: Sequence[Any], limit: int = 5) -> str:
     """The first few names."""
-    shown = [_cell_text(name) for name in names[:limit]]
+    shown = list(map(_cell_text, names[:limit]))
     if len(names) > limit:
         shown.append("…")
     return ", ".join(shown)
