@@ -16,8 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ._arrays import Array, index_like, namespace
-from ._errors import InputError, suggest
-from ._tables import first_names
+from ._errors import InputError, listed, suggest
 from ._validation.labels import integer_names
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
@@ -95,37 +94,25 @@ def _places_of_labels(n: int, names: Sequence[str] | None) -> dict[Label, int]:
 def _position_of_label(
     label: Label, places: Mapping[Label, int], names: Sequence[str] | None, event: str
 ) -> int:
-    if isinstance(label, str):
-        if label in places:
-            return places[label]
-        if names is None:
-            raise InputError(
-                f"`events`: {event!r} names the class {label!r}, but the prediction has no class "
-                "names",
-                fix="class_names",
-            )
-        raise InputError(
-            f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}"
-        )
-    if isinstance(label, bool) or not hasattr(label, "__index__"):
+    if isinstance(label, Place):
+        return label
+    is_name = isinstance(label, str)
+    if isinstance(label, bool) or not (is_name or hasattr(label, "__index__")):
         raise TypeError(
             f"`events`: classes are given by name or position; got {label!r} in {event!r}"
         )
-    if isinstance(label, Place):
-        return label
-    label = index(label)
     if label in places:
         return places[label]
-    numbers = [number for number in places if not isinstance(number, str)]
-    if numbers != list(range(len(numbers))):
+    if is_name and names is None:
         raise InputError(
-            f"`events`: {event!r} names class {label}, which is not among the class names, which "
-            f"are integers: {first_names(numbers, 8)}"
+            f"`events`: {event!r} names the class {label!r}, but the prediction has no class names",
+            fix="class_names",
         )
-    raise InputError(
-        f"`events`: {event!r} names class {label}, but the positions run from 0 to "
-        f"{len(numbers) - 1} (K = {len(numbers)})"
-    )
+    if is_name:
+        known = suggest(label, names or ())
+    else:
+        known = f". Known: {listed([place for place in places if not isinstance(place, str)], 8)}"
+    raise InputError(f"`events`: {event!r} names the unknown class {label!r}{known}")
 
 
 Family = Events | Mapping[str, Iterable[Label]]

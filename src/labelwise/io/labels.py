@@ -109,8 +109,8 @@ def match_labels(labels: Labels, found: Fields, first: str, notes: list[str]) ->
     there = np.asarray(labels.ids).astype(str)
     if "ids" not in found:
         raise InputError(
-            f"{labels.source} has ids ({column_in_words(labels.id_name)}: {str(there[0])!r}, …), and the "
-            "predictions have none, so that they cannot be matched. Add the ids to the "
+            f"{labels.source} has ids ({column_in_words(labels.id_name)}: {str(there[0])!r}, …), "
+            "and the predictions have none, so that they cannot be matched. Add the ids to the "
             "predictions; if the rows are in the same order, leave them out of the labels"
         )
     notes.append(f"labels matched by {column_in_words(labels.id_name)}")
