@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._frames import frame, index_columns
 from .._resampling import Estimate
-from .._tables import SHOWN, Shown, Summary, Tabular, frame, index_columns
+from .._tables import SHOWN, Shown, Summary, Tabular
 
 
 @dataclass(frozen=True, eq=False, repr=False)
