@@ -39,10 +39,12 @@ def read(source: Path) -> np.ndarray:
         return zarr.open_group(str(source), mode="r")["probs"][:]
     import pyarrow.parquet as pq
 
-    table = pq.read_table(source)
-    members = int(table.schema.metadata[b"members"])
-    flat = table.column("probs").combine_chunks().flatten().to_numpy()
-    return flat.reshape(len(table), members, -1).transpose(1, 0, 2)
+    members = []
+    for file in sorted(source.iterdir()):
+        table = pq.read_table(file)
+        flat = table.column("probs").combine_chunks().flatten().to_numpy()
+        members.append(flat.reshape(len(table), -1))
+    return np.stack(members)
 
 
 def _write(target: Path, columns: dict[str, np.ndarray]) -> None:
@@ -72,7 +74,9 @@ def _write(target: Path, columns: dict[str, np.ndarray]) -> None:
 
 
 def stored(target: Path, probs: np.ndarray) -> None:
-    """Write a prediction file as plain NumPy, zarr or pyarrow does."""
+    """Write a prediction file as plain NumPy, zarr or pyarrow does; for pyarrow a folder with a
+    file for each member.
+    """
     if target.suffix == ".npz":
         np.savez(target, probs=probs)
     elif target.suffix == ".zarr":
@@ -85,13 +89,12 @@ def stored(target: Path, probs: np.ndarray) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        members, n, classes = probs.shape
-        schema = pa.schema(
-            [("probs", pa.list_(pa.float32(), members * classes))],
-            metadata={"members": str(members)},
-        )
-        with pq.ParquetWriter(target, schema) as writer:
-            for i in range(0, n, 250_000):
-                rows = np.ascontiguousarray(probs[:, i : i + 250_000].transpose(1, 0, 2))
-                lists = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), members * classes)
-                writer.write_table(pa.table([lists], schema=schema))
+        _, n, classes = probs.shape
+        schema = pa.schema([("probs", pa.list_(pa.float32(), classes))])
+        target.mkdir()
+        for member, values in enumerate(probs):
+            with pq.ParquetWriter(target / f"m{member}.parquet", schema) as writer:
+                for i in range(0, n, 250_000):
+                    rows = pa.array(values[i : i + 250_000].ravel())
+                    lists = pa.FixedSizeListArray.from_arrays(rows, classes)
+                    writer.write_table(pa.table([lists], schema=schema))

@@ -20,18 +20,17 @@ def write(path, probs: np.ndarray, optional) -> None:
         group.attrs["class_names"] = NAMES
     elif path.suffix == ".parquet":
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
-        m, n, k = probs.shape
-        lists = pa.FixedSizeListArray.from_arrays(
-            pa.array(probs.transpose(1, 0, 2).reshape(-1)), m * k
-        )
-        table = pa.table({"probs": lists, "ids": pa.array([f"case {i}" for i in range(n)])})
-        pq.write_table(
-            table.replace_schema_metadata({"members": str(m), "class_names": "\n".join(NAMES)}),
-            path,
-            row_group_size=70,
-            compression="NONE",
-            use_dictionary=False,
-        )
+        path.mkdir(exist_ok=True)
+        ids = [f"case {i}" for i in range(probs.shape[1])]
+        for i, member in enumerate(probs):
+            columns = dict(zip(NAMES, member.T, strict=True))
+            pq.write_table(
+                pa.table({"ids": ids} | columns),
+                path / f"m{i}.parquet",
+                row_group_size=70,
+                compression="NONE",
+                use_dictionary=False,
+            )
     elif path.suffix == ".npy":
         np.save(path, probs)
     else:

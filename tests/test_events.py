@@ -465,10 +465,7 @@ def test_a_whole_number_is_a_value_where_names_are_integers() -> None:
     )
     with pytest.raises(InputError) as error:
         lw.decompose(grades, events={"mild": [0, 1]})
-    assert str(error.value) == (
-        "`events`: 'mild' names class 0, which is not among the class names, which are "
-        "integers: 1, 2, 3"
-    )
+    assert str(error.value) == ("`events`: 'mild' names the unknown class 0. Known: 1, 2, 3")
     named = lw.Ensemble(probs, class_names=["a", "b", "c"])
     np.testing.assert_array_equal(
         lw.decompose(named, events={"x": [1, 2]}).total,

@@ -27,12 +27,12 @@ from wrong_input import NAMES, PROBS, refused
         (
             {"a": [0, 3]},
             ValueError,
-            "`events`: 'a' names class 3, but the positions run from 0 to 2 (K = 3)",
+            "`events`: 'a' names the unknown class 3. Known: 0, 1, 2",
         ),
         (
             {"a": [-1]},
             ValueError,
-            "`events`: 'a' names class -1, but the positions run from 0 to 2",
+            "`events`: 'a' names the unknown class -1. Known: 0, 1, 2",
         ),
         (
             {"a": []},

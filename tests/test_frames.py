@@ -10,7 +10,7 @@ import pytest
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise._frames import is_positions, library_of_frame, same_rows
+from labelwise._frames import frame, index_columns, is_positions, library_of_frame, same_rows
 from optional_libraries import optional
 from wrong_input import refused
 
@@ -262,3 +262,30 @@ def test_an_index_of_words_beside_arrays_is_said() -> None:
     ):
         _, label, groups = same_rows(score=np.arange(3.0), label=label, groups=groups)
     assert (label.tolist(), groups.tolist()) == (["x", "y", "z"], [3, 1, 2])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library: str, optional) -> None:
+    optional(library)
+    table = frame({"id": np.array(["a", "b"]), "x": np.array([0.5, np.nan])}, library)
+    assert list(table.columns) == ["id", "x"]
+    assert table["id"].to_list() == ["a", "b"]
+    missing = table["x"].is_null() if library == "polars" else table["x"].isna()
+    assert missing.to_list() == [False, True]
+
+
+def test_names_of_instances() -> None:
+    assert index_columns((2,))["instance"].tolist() == [0, 1]
+    assert {k: v.tolist() for k, v in index_columns((2, 2), where=np.array([3, 0])).items()} == {
+        "axis_0": [1, 0],
+        "axis_1": [1, 0],
+    }
+    assert index_columns((2, 2), ids=[["a", "b"], ["c", "d"]], where=np.array([2]))[
+        "id"
+    ].tolist() == ["c"]
+    assert index_columns(()) == {}
+    with pytest.raises(
+        ValueError,
+        match=r"`ids` must name each of the 4 instances, shape \(2, 2\); got shape \(3,\)",
+    ):
+        index_columns((2, 2), ids=[1, 2, 3])

@@ -1,4 +1,4 @@
-"""Summaries that are short and harmless as text and HTML, and data frames."""
+"""Summaries that are short and harmless as text and HTML."""
 
 from __future__ import annotations
 
@@ -6,18 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 
-from labelwise._tables import (
-    LONGEST,
-    Summary,
-    Tabular,
-    counted,
-    first_names,
-    frame,
-    index_columns,
-    json_ready,
-)
+from labelwise._tables import LONGEST, Summary, Tabular, counted, first_names, json_ready
 
 
 def test_summaries_are_aligned_and_harmless() -> None:
@@ -45,33 +35,6 @@ def test_words() -> None:
     ]
     assert first_names(["a", "b"]) == "a, b"
     assert first_names(list("abcdef"), 2) == "a, b, …"
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames(library: str, optional) -> None:
-    optional(library)
-    table = frame({"id": np.array(["a", "b"]), "x": np.array([0.5, np.nan])}, library)
-    assert list(table.columns) == ["id", "x"]
-    assert table["id"].to_list() == ["a", "b"]
-    missing = table["x"].is_null() if library == "polars" else table["x"].isna()
-    assert missing.to_list() == [False, True]
-
-
-def test_names_of_instances() -> None:
-    assert index_columns((2,))["instance"].tolist() == [0, 1]
-    assert {k: v.tolist() for k, v in index_columns((2, 2), where=np.array([3, 0])).items()} == {
-        "axis_0": [1, 0],
-        "axis_1": [1, 0],
-    }
-    assert index_columns((2, 2), ids=[["a", "b"], ["c", "d"]], where=np.array([2]))[
-        "id"
-    ].tolist() == ["c"]
-    assert index_columns(()) == {}
-    with pytest.raises(
-        ValueError,
-        match=r"`ids` must name each of the 4 instances, shape \(2, 2\); got shape \(3,\)",
-    ):
-        index_columns((2, 2), ids=[1, 2, 3])
 
 
 def test_rows_as_plain_data() -> None:

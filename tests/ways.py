@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,17 @@ def _as_numpy(u: lw.typing.Uncertainty) -> lw.typing.Uncertainty:
 
 
 def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.typing.Uncertainty:
-    """One member after another, large ensembles in two halves that are merged."""
+    """One member after another, large ensembles in two halves that are merged; where each instance
+    has weights of its own, one instance after another.
+    """
+    if weights is not None and np.ndim(weights) == 2:
+        alone = []
+        for i in range(probs.shape[1]):
+            alone.append(accumulated(kind, probs[:, i : i + 1], weights[:, i], loss))
+        parts = {}
+        for part in ("total", "aleatoric", "epistemic"):
+            parts[part] = np.concatenate([getattr(u, part) for u in alone])
+        return replace(alone[0], **parts)
     m = len(probs)
     halves = [lw.Accumulator(loss, multilabel=kind is lw.MultiLabelEnsemble) for _ in range(2)]
     for i, member in enumerate(probs):

@@ -61,6 +61,18 @@ def is_called_id(name: str) -> bool:
     return bool(_ID.fullmatch(name.strip()) or _CAMEL_CASE_ID.fullmatch(name.strip()))
 
 
+def id_rank(name: str) -> int:
+    """How much a column is called like an id: 0 for `id`, 1 for other ids and the row numbers of
+    pandas, else 2.
+
+    >>> list(map(id_rank, ["id", "image_id", "index", "cat"]))
+    [0, 1, 1, 2]
+    """
+    if column_word(name) in ("id", "ids"):
+        return 0
+    return 1 if column_word(name) in INDEX or is_called_id(name) else 2
+
+
 def is_called_measurement(name: str) -> bool:
     """Whether a column is called like a number that is often stored beside the probabilities of the
     classes, such as a fold or a confidence.

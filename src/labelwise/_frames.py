@@ -1,5 +1,5 @@
-"""Data frames and labeled arrays as input: pandas, polars and xarray, none of which is imported
-here.
+"""Data frames and labeled arrays of pandas, polars and xarray: as input, and as results. None of
+these libraries is imported before a result asks for it.
 
 One rule: names win over positions. Columns are matched by class name and rows by index, in the
 order of what came first; what does not fit is refused. Row numbers, 0 to N − 1, are no names: where
@@ -13,12 +13,17 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from math import prod
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ._arrays import to_numpy
 from ._errors import InputError, did_you_mean, listed
+from ._lazy import imported
 
+Library = Literal["pandas", "polars"]
+LIBRARIES = ("pandas", "polars")
 KINDS = {
     "pandas": ("DataFrame", "Series"),
     "polars": ("DataFrame", "Series"),
@@ -303,3 +308,88 @@ def _without_row_labels(x: Any) -> Any:
     if hasattr(x, "iloc"):
         return x.reset_index(drop=True)
     return x.drop_vars(x.dims[0])
+
+
+# --- results
+
+
+def xarray() -> Any:
+    """The library."""
+    return imported("xarray", "this table needs xarray", "tables")
+
+
+def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None) -> Any:
+    """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas
+    has an ``index``.
+    """
+    if library not in LIBRARIES:
+        meant = did_you_mean(library, LIBRARIES)
+        raise InputError(f"`library` must be 'pandas' or 'polars'; got {library!r}{meant}")
+    module = imported(library, f"this table needs {library}", "tables")
+    table = {}
+    for name, values in columns.items():
+        column: Any = np.asarray(values)
+        if column.dtype.kind in "OUST":  # text as Python's strings
+            column = column.tolist()
+        table[name] = column
+    if library == "pandas":
+        return module.DataFrame(table, index=index)
+    return module.DataFrame(table, nan_to_null=True)
+
+
+def instance_frame(
+    columns: Mapping[str, Any],
+    shape: tuple[int, ...],
+    library: str,
+    *,
+    ids: Any = None,
+    known: Any = None,
+    where: np.ndarray | None = None,
+    repeat: int = 1,
+) -> Any:
+    """A data frame with ``repeat`` rows for each instance, or a row for each at ``where``, numbered
+    from 1; it says what the instances are called.
+
+    That is ``ids``, in column ``id``. Else it is the index that the predictions came with
+    (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
+    their positions.
+    """
+    table: dict[str, Any] = {}
+    if where is not None:
+        table["rank"] = np.arange(1, len(where) + 1)
+    elif repeat > 1:
+        where = np.repeat(np.arange(prod(shape)), repeat)
+    index = None
+    if ids is not None or known is None or is_positions(known):
+        table |= index_columns(shape, ids, where)
+    else:
+        index = known if where is None else ids_at(known, where)
+        if library != "pandas":
+            table["id"] = np.fromiter(index, dtype=object, count=len(index))
+    return frame(table | dict(columns), library, index)
+
+
+def index_columns(
+    shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all
+    instances, or of those at ``where``.
+
+    ``where`` holds positions in the flattened instances.
+    """
+    size = prod(shape)
+    if where is None:
+        where = np.arange(size)
+    if ids is not None:
+        given = np.asarray(to_numpy(ids))
+        if given.shape not in (shape, (size,)):
+            raise InputError(
+                f"`ids` must name each of the {size} instances, shape {shape}; got shape "
+                f"{given.shape}"
+            )
+        return {"id": given.reshape(-1)[where]}
+    if len(shape) == 1:
+        return {"instance": where}
+    if not shape:
+        return {}
+    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))}

@@ -1,27 +1,18 @@
-"""Tables for people: a short text or HTML summary of a result, and data frames of pandas or
-polars.
-"""
+"""Tables for people: a short text or HTML summary of a result, and the words in it."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from math import prod
-from typing import Any, ClassVar, Literal, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
-from ._arrays import to_numpy
-from ._errors import InputError
 from ._format import MISSING, number
-from ._frames import ids_at, is_positions
-from ._lazy import imported
+from ._frames import Library, frame
 from ._resampling import Estimate
-from ._validation.arguments import check_choice
 
-LIBRARIES = ("pandas", "polars")
-Library = Literal["pandas", "polars"]
 SHOWN = 10  # rows of a summary at most
 LONGEST = 40  # longer names are cut in a summary
 
@@ -185,9 +176,9 @@ def enumerated(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def first_names(names: Sequence[str], limit: int = 5) -> str:
+def first_names(names: Sequence[Any], limit: int = 5) -> str:
     """The first few names."""
-    shown = [_cell_text(name) for name in names[:limit]]
+    shown = list(map(_cell_text, names[:limit]))
     if len(names) > limit:
         shown.append("…")
     return ", ".join(shown)
@@ -215,83 +206,3 @@ def json_ready(value: Any, digits: int = 17) -> Any:
     if isinstance(value, np.integer | np.bool_):
         return value.item()
     return value
-
-
-def xarray() -> Any:
-    """The library."""
-    return imported("xarray", "this table needs xarray", "tables")
-
-
-def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None) -> Any:
-    """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas
-    has an ``index``.
-    """
-    check_choice(library, "library", LIBRARIES)
-    module = imported(library, f"this table needs {library}", "tables")
-    table = {}
-    for name, values in columns.items():
-        column: Any = np.asarray(values)
-        if column.dtype.kind in "OUST":  # text as Python's strings
-            column = column.tolist()
-        table[name] = column
-    if library == "pandas":
-        return module.DataFrame(table, index=index)
-    return module.DataFrame(table, nan_to_null=True)
-
-
-def instance_frame(
-    columns: Mapping[str, Any],
-    shape: tuple[int, ...],
-    library: str,
-    *,
-    ids: Any = None,
-    known: Any = None,
-    where: np.ndarray | None = None,
-    repeat: int = 1,
-) -> Any:
-    """A data frame with ``repeat`` rows for each instance, or a row for each at ``where``, numbered
-    from 1; it says what the instances are called.
-
-    That is ``ids``, in column ``id``. Else it is the index that the predictions came with
-    (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
-    their positions.
-    """
-    table: dict[str, Any] = {}
-    if where is not None:
-        table["rank"] = np.arange(1, len(where) + 1)
-    elif repeat > 1:
-        where = np.repeat(np.arange(prod(shape)), repeat)
-    index = None
-    if ids is not None or known is None or is_positions(known):
-        table |= index_columns(shape, ids, where)
-    else:
-        index = known if where is None else ids_at(known, where)
-        if library != "pandas":
-            table["id"] = np.fromiter(index, dtype=object, count=len(index))
-    return frame(table | dict(columns), library, index)
-
-
-def index_columns(
-    shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None
-) -> dict[str, np.ndarray]:
-    """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all
-    instances, or of those at ``where``.
-
-    ``where`` holds positions in the flattened instances.
-    """
-    size = prod(shape)
-    if where is None:
-        where = np.arange(size)
-    if ids is not None:
-        given = np.asarray(to_numpy(ids))
-        if given.shape not in (shape, (size,)):
-            raise InputError(
-                f"`ids` must name each of the {size} instances, shape {shape}; got shape "
-                f"{given.shape}"
-            )
-        return {"id": given.reshape(-1)[where]}
-    if len(shape) == 1:
-        return {"instance": where}
-    if not shape:
-        return {}
-    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))}

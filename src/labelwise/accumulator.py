@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_first, sum_with_remainder
+from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_with_remainder
 from ._engine.compute import Computed, compute
 from ._errors import InputError
 from ._frames import has_names
@@ -40,8 +40,8 @@ GROUP = 8
 class State(NamedTuple):
     """What is known of some members: arrays (..., K), whatever their number."""
 
-    weight: Array
-    """Of all together: (..., 1), or (1, ..., 1) if it is the same for all instances."""
+    weight: float
+    """Of all together."""
     mean: Array
     mean_rest: Array
     """What rounding lost of the mean."""
@@ -90,15 +90,13 @@ class Accumulator:
         self._names = class_names
         self._shape: tuple[int, ...] = ()
         """That of all members; ``()`` before the first."""
-        self._group: list[tuple[Array, Any]] = []
+        self._group: list[tuple[Array, float]] = []
         """The latest members, at most `GROUP`, with their weights."""
         self._state: State | None = None
         """What is known of all before them."""
 
-    def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
-        """Add one member: an array (..., K), and its ``weight``, a number or one per instance
-        (...,).
-        """
+    def update(self, probs: Any, *, weight: float = 1.0) -> Accumulator:
+        """Add one member: an array (..., K), and its ``weight``."""
         if has_names(probs):
             raise InputError("`probs` must be an array without names", fix="to_numpy")
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
@@ -108,22 +106,13 @@ class Accumulator:
             )
         alone = probs[None] if hasattr(probs, "shape") else [probs]
         p = kind(alone, member_axis=0).probs[0, ...]
-        w = weight
-        if isinstance(w, int | float | np.ndarray | np.number):
-            w = like(w, p)
-        if tuple(w.shape) not in ((), tuple(p.shape[:-1])):
-            raise InputError(
-                f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got "
-                f"{tuple(w.shape)}"
-            )
-        xp = namespace(p)
-        if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
+        if np.ndim(weight) > 0:
+            raise InputError("`weight` must be a number; weights of instances are for lw.Ensemble")
+        if not 0 <= weight < np.inf:
             raise InputError("`weight` must be finite and not negative")
         self._check_shape(tuple(map(int, p.shape)))
-        if isinstance(weight, int | float):
-            w = float(weight)
         # a copy: the caller may use the memory for the next member
-        self._add(1 * at_most_one(p), w)
+        self._add(1 * at_most_one(p), float(weight))
         self.n_members += 1
         return self
 
@@ -157,8 +146,8 @@ class Accumulator:
         q, weight = self._ensemble()
         if self._state is not None:
             weight = weight + self._state.weight
-        if not bool(namespace(weight).all(weight > 0)):
-            raise InputError("the weights so far are all zero (for some instance)")
+        if weight == 0:
+            raise InputError("the weights so far are all zero")
         if self._state is None:
             return decompose(q, self.loss)
         loss = self._bound_loss()
@@ -166,14 +155,14 @@ class Accumulator:
         return Uncertainty(
             loss.entropy(state.mean, state.complement),
             state.aleatoric,
-            reduce(namespace(weight).minimum, state.spreads),
+            reduce(namespace(state.mean).minimum, state.spreads),
             self._class_names(self._shape[-1]),
             loss,
             structure="free" if self.multilabel else "partition",
             n_members=self.n_members,
         )
 
-    def _add(self, p: Array, weight: Any) -> None:
+    def _add(self, p: Array, weight: float) -> None:
         if len(self._group) == GROUP:
             self._state = self._joined_with(self._state_of_group())
             self._group = []
@@ -201,23 +190,17 @@ class Accumulator:
         u = decompose(q, loss)
         return State(weight, mean, rest, u.aleatoric, tuple(regrets) or (u.epistemic,))
 
-    def _ensemble(self) -> tuple[Distribution, Array]:
+    def _ensemble(self) -> tuple[Distribution, float]:
         """The latest members, and their weight as in `State`."""
-        members, given = zip(*self._group, strict=True)
-        first = members[0]
-        xp, names = namespace(*members), self._class_names(first.shape[-1])
-        numbers = all(isinstance(w, float) for w in given)
-        each = like(given, first) if numbers else xp.stack([w + 0 * first[..., 0] for w in given])
-        total = sum_first(each)
+        members, weights = zip(*self._group, strict=True)
+        first, total = members[0], sum(weights)
         shares = None  # all are equal
-        if not numbers or len(set(given)) > 1:
-            possible = total > 0  # where all weigh 0, any shares will do
-            even = xp.ones_like(each) / len(members)
-            shares = xp.where(possible, each / xp.where(possible, total, 1 + total), even)
+        if len(set(weights)) > 1:
+            shares = like([weight / total for weight in weights], first)
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
+        names = self._class_names(first.shape[-1])
         q = kind(first[None, ...], member_axis=0, class_names=names)
-        weight = xp.reshape(total, (*total.shape, *(1,) * (first.ndim - total.ndim)))
-        return q.with_values(stored=xp.stack(members), weights=shares), weight
+        return q.with_values(stored=namespace(*members).stack(members), weights=shares), total
 
     def _kind(self) -> tuple[Any, ...]:
         """What two of a kind have in common; functions of one name need not be the same."""
@@ -242,16 +225,15 @@ class Accumulator:
 
 def join_states(a: State, b: State, loss: Loss) -> State:
     """The state of both sets of members together."""
-    xp = namespace(a.mean)
+    if a.weight < b.weight:  # the lighter set moves the mean of the heavier
+        a, b = b, a
     weight = a.weight + b.weight
-    whole = xp.where(weight > 0, weight, xp.ones_like(weight))
-    alpha, beta = a.weight / whole, b.weight / whole
+    alpha, beta = 1.0, 0.0
+    if weight > 0:
+        alpha, beta = a.weight / weight, b.weight / weight
     delta = (b.mean - a.mean) + (b.mean_rest - a.mean_rest)
-    # the lighter set moves the mean of the heavier
-    lighter = beta > alpha
-    step = xp.where(lighter, -alpha * delta, beta * delta)
-    high, low = sum_with_remainder(xp.where(lighter, b.mean, a.mean), step)
-    mean, rest = sum_with_remainder(high, low + xp.where(lighter, b.mean_rest, a.mean_rest))
+    high, low = sum_with_remainder(a.mean, beta * delta)
+    mean, rest = sum_with_remainder(high, low + a.mean_rest)
     spreads = [alpha * x + beta * y for x, y in zip(a.spreads, b.spreads, strict=True)]
     aleatoric = alpha * a.aleatoric + beta * b.aleatoric
     joined = State(weight, mean, rest, aleatoric, tuple(spreads))

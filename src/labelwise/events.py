@@ -16,7 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ._arrays import Array, index_like, namespace
-from ._errors import InputError, suggest
+from ._errors import InputError, listed, suggest
 from ._validation.labels import integer_names
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
@@ -50,23 +50,15 @@ class Events:
                 f"has K = {n}"
             )
         result = []
-        values = None
-        if names is not None:
-            values = integer_names(names)
+        places = _places_of_labels(n, names)
         for i, event in enumerate(self.names):
-            inside = [
-                _position_of_label(label, n, names, values, event) for label in self.inside[i]
-            ]
+            inside = [_position_of_label(label, places, names, event) for label in self.inside[i]]
             if len(set(inside)) != len(inside):
                 raise InputError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
-            if self.given is None:
-                rest = [k for k in range(n) if k not in inside]
-            else:
-                given = [
-                    _position_of_label(label, n, names, values, event) for label in self.given[i]
-                ]
-                rest = [k for k in given if k not in inside]
-            result.append((inside, rest))
+            given: Iterable[int] = range(n)
+            if self.given is not None:
+                given = [_position_of_label(label, places, names, event) for label in self.given[i]]
+            result.append((inside, [k for k in given if k not in inside]))
         return result
 
     def structure(self, n: int, names: Sequence[str] | None) -> Structure:
@@ -87,46 +79,40 @@ class Place(int):
     """A position whatever the classes are called: the classes of ``ordinal(5)`` have no names."""
 
 
+def _places_of_labels(n: int, names: Sequence[str] | None) -> dict[Label, int]:
+    """The position of each class by all that it may be called."""
+    places: dict[Label, int] = {}
+    numbers: Iterable[int] = range(n)
+    if names is not None:
+        places = dict(zip(names, range(n), strict=True))
+        values = integer_names(names)
+        if values is not None:
+            numbers = values.tolist()
+    return places | dict(zip(numbers, range(n), strict=True))
+
+
 def _position_of_label(
-    label: Label, n: int, names: Sequence[str] | None, values: np.ndarray | None, event: str
+    label: Label, places: Mapping[Label, int], names: Sequence[str] | None, event: str
 ) -> int:
-    """The position of a class; ``values`` are the class names where all of them are integers."""
-    if isinstance(label, str):
-        if names is None:
-            raise InputError(
-                (
-                    f"`events`: {event!r} names the class {label!r}, but the prediction has no "
-                    "class names"
-                ),
-                fix="class_names",
-            )
-        if label in names:
-            return list(names).index(label)
-        raise InputError(
-            f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}"
-        )
-    if isinstance(label, bool) or not hasattr(label, "__index__"):
+    if isinstance(label, Place):
+        return label
+    is_name = isinstance(label, str)
+    if isinstance(label, bool) or not (is_name or hasattr(label, "__index__")):
         raise TypeError(
             f"`events`: classes are given by name or position; got {label!r} in {event!r}"
         )
-    if values is not None and not isinstance(label, Place):
-        found = np.flatnonzero(values == index(label))
-        if not len(found):
-            shown = list(map(str, values[:8]))
-            if n > 8:
-                shown.append("…")
-            raise InputError(
-                f"`events`: {event!r} names class {index(label)}, which is not among the class "
-                f"names, which are integers: {', '.join(shown)}"
-            )
-        return int(found[0])
-    label = index(label)
-    if not 0 <= label < n:
+    if label in places:
+        return places[label]
+    if is_name and names is None:
         raise InputError(
-            f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K "
-            f"= {n})"
+            f"`events`: {event!r} names the class {label!r}, but the prediction has no class names",
+            fix="class_names",
         )
-    return label
+    if is_name:
+        known = suggest(label, names or ())
+    else:
+        known = f". Known: {listed([place for place in places if not isinstance(place, str)], 8)}"
+    raise InputError(f"`events`: {event!r} names the unknown class {label!r}{known}")
 
 
 Family = Events | Mapping[str, Iterable[Label]]
@@ -251,47 +237,45 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     )
 
 
-def _classes_below_node(children: Any, node: Label) -> tuple[Label, ...]:
-    """The classes under a node."""
-    if isinstance(children, str) or hasattr(children, "__index__"):
-        return (children,)
-    if not isinstance(children, Iterable):
+def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
+    """What is below a node by name; a class is below itself."""
+    if isinstance(below, Mapping):
+        return below
+    if isinstance(below, str) or hasattr(below, "__index__"):
+        return {below: below}
+    if not isinstance(below, Iterable):
         raise TypeError(
             f"`spec`: the children of {node!r} must be a mapping or a list of classes; got "
-            f"{children!r}"
+            f"{below!r}"
         )
-    if isinstance(children, Mapping):
-        leaves = tuple(
-            leaf for name, child in children.items() for leaf in _classes_below_node(child, name)
-        )
-    else:
-        for child in children:
-            if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
-                raise TypeError(
-                    f"`spec`: every group needs a name; got {child!r} among the children of "
-                    f"{node!r}"
-                )
-        leaves = tuple(leaf for child in children for leaf in _classes_below_node(child, node))
+    children: dict[Label, Any] = {}
+    for child in below:
+        if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
+            raise TypeError(
+                f"`spec`: every group needs a name; got {child!r} among the children of {node!r}"
+            )
+        children |= _children_of_node(child, node)
+    return children
+
+
+def _classes_below_node(below: Any, node: Label) -> tuple[Label, ...]:
+    leaves: list[Label] = []
+    for name, child in _children_of_node(below, node).items():
+        leaves += (name,) if child == name else _classes_below_node(child, name)
     if not leaves:
         raise InputError(f"`spec`: {node!r} has no classes below it")
-    return leaves
+    return tuple(leaves)
 
 
 def _nodes_of_label_tree(
-    children: Any, parent: tuple[Label, ...]
+    below: Any, parent: tuple[Label, ...]
 ) -> Iterator[tuple[Label, tuple[Label, ...], tuple[Label, ...]]]:
     """Each node with the classes below it and those below its parent."""
-    if isinstance(children, Mapping):
-        for name, below in children.items():
-            leaves = _classes_below_node(below, name)
-            yield name, leaves, parent
-            if leaves != (name,):  # {"negative": "negative"} is a class without a group of its own
-                yield from _nodes_of_label_tree(below, leaves)
-    elif isinstance(children, str) or hasattr(children, "__index__"):
-        yield children, (children,), parent
-    else:
-        for child in children:
-            yield from _nodes_of_label_tree(child, parent)
+    for name, child in _children_of_node(below, "the root").items():
+        leaves = _classes_below_node(child, name)
+        yield name, leaves, parent
+        if leaves != (name,):  # {"negative": "negative"} is a class without a group of its own
+            yield from _nodes_of_label_tree(child, leaves)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:

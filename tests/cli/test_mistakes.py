@@ -626,7 +626,7 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
         "labels of a missing file",
         ["evaluate", "p.npz", "--labels", "three.npy"],
         2,
-        "there is no file of labels 'three.npy'",
+        "there is no labels file 'three.npy'",
     ),
 ]
 

@@ -29,7 +29,7 @@ MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
         ({"matrix": [["0", "1"], ["1", "0"]]}, "must be numbers"),
         ({"matrix": [[0, 1], [1, 0]], "class_names": ["a"]}, "a row for each of the 1 names"),
         ({"matrix": [[0, 1], [1, 0]], "class_names": ["a", "a"]}, "'a' twice"),
-        ({"matrix": [[0, 1], [1, 0]], "class_names": "ab"}, "sequence of 2 class names"),
+        ({"matrix": [[0, 1], [1, 0]], "class_names": "ab"}, "sequence of 2 names"),
         ({"matrix": {"a": {"b": 1}, "b": {"c": 1}}}, "`matrix of 'b'` names 'c', which is not"),
         ({"matrix": {"a": {"b": 1}, "b": {}}}, "missing: 'a'"),
         ({"matrix": {"a": 1, "b": 2}}, "must be a mapping from predicted classes"),

@@ -119,7 +119,6 @@ def test_the_library_does_not_write_where_it_reads(tmp_path, monkeypatch) -> Non
     np.savez(
         "p.npz", probs=probs, y_true=[0, 1, 0], features=np.arange(3)
     )  # what is not read would be lost
-    Path("labels.csv").write_text("y_true\n0\n1\n0\n")
     os.link("p.npz", "page.html")
     before = Path("p.npz").read_bytes()
     with pytest.warns(UserWarning, match="`features` is not read"):
@@ -130,6 +129,8 @@ def test_the_library_does_not_write_where_it_reads(tmp_path, monkeypatch) -> Non
     with pytest.raises(InputError, match=sentence):
         lw.report.write_report("page.html", predictions)
     with pytest.raises(InputError, match=sentence):
+        lw.quantify("p.npz", "p.npz")
+    with pytest.raises(TypeError, match="labels"):  # the results do not depend on them
         lw.quantify("p.npz", "labels.csv", labels="labels.csv")
     assert Path("p.npz").read_bytes() == before
     lw.save_predictions("p.npz", probs=probs)  # what is in memory may go anywhere

@@ -125,13 +125,11 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional, monkeypat
     group.create_array("probs", data=PROBS, chunks=(2, 3, 4))
     group.create_array("ids", data=ids, chunks=(2,))
     group.create_array("y_true", data=y)
-    rows = pa.FixedSizeListArray.from_arrays(pa.array(PROBS.transpose(1, 0, 2).ravel()), 20)
-    pq.write_table(
-        pa.table({"probs": rows, "ids": ids, "y_true": y}).replace_schema_metadata(
-            {"members": "5"}
-        ),
-        tmp_path / "p.parquet",
-    )
+    (tmp_path / "p.parquet").mkdir()
+    for i, member in enumerate(PROBS):
+        rows = pa.FixedSizeListArray.from_arrays(pa.array(member.ravel()), 4)
+        table = pa.table({"probs": rows, "ids": ids, "y_true": y})
+        pq.write_table(table, tmp_path / "p.parquet" / f"m{i}.parquet")
     save_predictions(tmp_path / "p.npz", probs=PROBS, ids=ids, y_true=y)
     mask = np.array([1, 0, 0, 1, 1, 0, 1], bool)
     monkeypatch.setattr("labelwise.io.predictions.BLOCK", 3 * 20)  # three cases at a time

@@ -71,7 +71,7 @@ MANY = lw.MultiLabelEnsemble(P[None])
         )),
         (lambda: fit_sets(P, Y, guarantee=3), "`guarantee` must be 'class'"),
         (lambda: fit_sets(P, Y, guarantee=lw.events.one_vs_one(4)), "conditional events"),
-        (lambda: fit_sets(P, Y, guarantee={"rare": [9]}), "names class 9"),
+        (lambda: fit_sets(P, Y, guarantee={"rare": [9]}), "names the unknown class 9"),
         (lambda: fit_sets(P, Y).predict(P[:, :3] / P[:, :3].sum(axis=1, keepdims=True)), (
             "4 classes it was fitted for, in their order; got K = 3"
         )),

@@ -20,7 +20,7 @@ import click
 from .._errors import InputNote, did_you_mean
 from .._tables import counted
 from .._validation.labels import check_names
-from ..io.files import read_json, read_text, read_toml, reading, similar_file
+from ..io.files import check_there, read_json, read_text, read_toml, reading
 from ._errors import in_options
 from ._output import echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
@@ -183,7 +183,7 @@ def _class_names(value: str | None) -> tuple[str, ...] | None:
             return check_names(content, len(content))
     names = value.split(",")
     if path.suffix == ".txt" or path.is_file():
-        _check_there(path, "class names")
+        check_there(path, "class names")
         names = [line for line in read_text(value).splitlines() if line.strip()]
     return tuple(name.strip() for name in names)
 
@@ -240,16 +240,11 @@ def shape_in_words(shape: tuple[int, ...], n_members: int | None) -> str:
     return f"{shape[0]:,} members × {words}"
 
 
-def _check_there(path: Path, kind: str) -> None:
-    if not path.exists():
-        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{similar_file(path)}")
-
-
 def read_costs(path: Path) -> Costs:
     """Costs from a TOML file; a right prediction that costs something is noted."""
     from ..decisions import Costs
 
-    _check_there(path, "costs")
+    check_there(path, "costs")
     with reading(path):
         costs = Costs.from_toml(path)
     if costs.matrix is not None and costs.matrix.diagonal().any():
@@ -262,13 +257,13 @@ def read_sets(path: Path) -> SetPredictor | LabelThresholds:
     """Fitted sets, or label thresholds."""
     from ..sets import load_sets
 
-    _check_there(path, "sets")
+    check_there(path, "sets")
     return load_sets(path)
 
 
 def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
-    _check_there(path, "events")
+    check_there(path, "events")
     with reading(path):
         groups = read_toml(path)
         for name, classes in groups.items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .._tables import index_columns
+from .._frames import index_columns
 from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath

@@ -13,7 +13,8 @@ from .._arrays import to_numpy
 from .._engine.blocks import add_rows
 from .._errors import InputError
 from .._format import number, percent
-from .._tables import Library, Tabular, instance_frame
+from .._frames import Library, instance_frame
+from .._tables import Tabular
 from .._validation.arguments import check_choice, check_positive
 from .._validation.labels import class_position
 from ..decomposition import decompose

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._engine.blocks import row_blocks
-from .._frames import same_rows
-from .._tables import index_columns, instance_frame
+from .._frames import index_columns, instance_frame, same_rows
 from .._validation.labels import as_labels, outcomes_by_class
 
 if TYPE_CHECKING:

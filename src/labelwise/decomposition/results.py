@@ -15,8 +15,8 @@ import numpy as np
 from .._arrays import dtype_name, namespace, to_numpy, values_known, without_gradient
 from .._errors import InputError
 from .._format import MISSING
-from .._frames import ids_at
-from .._tables import SHOWN, Library, Shown, Summary, counted, first_names, instance_frame, xarray
+from .._frames import Library, ids_at, instance_frame, xarray
+from .._tables import SHOWN, Shown, Summary, counted, first_names
 from .._validation.arguments import check_choice
 from ..distributions.base import ArrayT, instance_index
 

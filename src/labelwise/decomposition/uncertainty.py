@@ -10,8 +10,16 @@ import numpy as np
 
 from .._arrays import Array, dtype_name, like, namespace, to_numpy
 from .._errors import InputError, suggest
-from .._frames import columns_by_class, ids_at, same_rows, values_by_class
-from .._tables import SHOWN, Library, Summary, counted, first_names, instance_frame, xarray
+from .._frames import (
+    Library,
+    columns_by_class,
+    ids_at,
+    instance_frame,
+    same_rows,
+    values_by_class,
+    xarray,
+)
+from .._tables import SHOWN, Summary, counted, first_names
 from .._validation.arguments import Rng, check_choice
 from .._validation.arrays import as_real
 from .._validation.labels import as_labels, class_position

@@ -12,9 +12,9 @@ import numpy as np
 
 from .._engine.blocks import row_blocks
 from .._errors import InputError, listed
-from .._frames import same_rows
+from .._frames import Library, frame, same_rows
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
-from .._tables import Library, Tabular, frame
+from .._tables import Tabular
 from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals

@@ -23,12 +23,9 @@ def replacing(path: str | os.PathLike[str], *, inside: Path | None = None) -> It
 
     Until then it is beside ``path``, or ``inside`` a folder of the same file system.
     """
-    check_place(Path(path))
-    path = final_place(Path(path))
-    try:
+    path = check_place(Path(path))
+    with _new_files_for(path):
         handle, name = tempfile.mkstemp(".tmp", f".{path.name}.", inside or path.parent)
-    except OSError as error:
-        raise no_new_files(path, error) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -41,23 +38,40 @@ def replacing(path: str | os.PathLike[str], *, inside: Path | None = None) -> It
         temporary.unlink(missing_ok=True)
 
 
-def no_new_files(path: Path, error: OSError) -> OSError:
-    """The same error, of a temporary file or folder beside ``path``, in words."""
-    sentence = f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})"
-    return type(error)(sentence)
+def make_folder_for(path: Path, folder: Path) -> None:
+    """Make a ``folder`` beside ``path`` if it is not there, for this user alone: what will be in
+    ``path`` may be private.
+    """
+    with _new_files_for(path):
+        folder.mkdir(0o700, exist_ok=True)
 
 
-def check_place(path: Path, *, folder: bool = False) -> None:
-    """Refuse a place where no file (or no ``folder``) can be written."""
+@contextmanager
+def _new_files_for(path: Path) -> Iterator[None]:
+    """Say in words that no temporary file or folder can be made beside ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(
+            f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})"
+        ) from error
+
+
+def check_place(path: Path, *, folder: bool = False) -> Path:
+    """Where a file (or a ``folder``) will be; refuses a place where none can be written.
+
+    A symbolic link stays: what it leads to is the place.
+    """
     if path.is_dir() and not folder:
         raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
     if path.exists() and not path.is_file() and not folder:  # /dev/null would become a file
         raise OSError(f"cannot write {str(path)!r}: it is a pipe or a device, not a file")
-    place = final_place(path)
+    place = _final_place(path)
     if not place.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {place.name!r}: there is no folder {str(place.parent)!r}"
         )
+    return place
 
 
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -76,7 +90,7 @@ def replacing_folder(path: Path, *, inside: Path) -> Iterator[Path]:
     that folder is removed meanwhile (see `remove_at_once`), nothing is replaced: writers that make
     missing folders again would leave only the files written since.
     """
-    path = final_place(path)
+    path = _final_place(path)
     work = Path(tempfile.mkdtemp(dir=inside))
     new, aside, still_here = work / "new", work / "replaced", work / "still_here"
     new.mkdir()
@@ -110,10 +124,8 @@ def remove_at_once(folder: Path) -> None:
     shutil.rmtree(moved, ignore_errors=True)
 
 
-def final_place(path: Path) -> Path:
-    """Where a symbolic link leads, so that it stays and its target is updated; any other path as it
-    is.
-    """
+def _final_place(path: Path) -> Path:
+    """Where a symbolic link leads; any other path as it is."""
     if path.is_symlink():
         return Path(os.path.realpath(path))
     return path

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._engine.blocks import library_of
+from .._engine.blocks import library_of, row_blocks
 from ..distributions import Distribution
 from .predictions import Predictions
 
@@ -35,13 +35,13 @@ def blocks_of(q: Distribution | Predictions) -> Iterator[tuple[Any, Distribution
     if n_numbers <= BLOCK:
         yield ..., q.distribution() if isinstance(q, Predictions) else q
         return
-    step = max(1, BLOCK * n // n_numbers)
-    for start in range(0, n, step):
-        stop = min(start + step, n)
+    for rows in row_blocks(n, n_numbers // n, BLOCK):
         if isinstance(q, Predictions):
-            yield slice(start, stop), q.read_distribution(start, stop)
+            with q.naming_rows(rows):
+                part = q.read(rows.start, rows.stop).distribution()
+            yield rows, part
         else:
-            yield slice(start, stop), q[start:stop]
+            yield rows, q[rows]
 
 
 def in_blocks_of(

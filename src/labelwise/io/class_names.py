@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._errors import InputError, listed
+from .._tables import first_names
 from .._validation.labels import integer_names
 from .on_disk import change_when_read
 from .predictions import Fields
@@ -55,9 +56,4 @@ def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
 
 def say_positions(what: str, names: Sequence[str], notes: list[str]) -> None:
     """Note what the positions of classes or labels mean: 0, 1, 2 = cat, dog, fox."""
-    shown = list(names[:8])
-    positions = list(map(str, range(len(shown))))
-    if len(names) > 8:
-        shown.append("…")
-        positions.append("…")
-    notes.append(f"{what} {', '.join(positions)} = {', '.join(shown)}")
+    notes.append(f"{what} {first_names(range(len(names)), 8)} = {first_names(names, 8)}")

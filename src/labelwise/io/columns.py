@@ -18,7 +18,6 @@ from .._column_words import (
     may_be_no_class,
 )
 from .._errors import InputError, listed
-from .._frames import repeated
 from .predictions import KINDS
 from .table import Table
 
@@ -52,12 +51,7 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
     """The classes, labels, groups and members of one table; columns with the ``class_names`` that
     the user gave are the classes.
     """
-    twice = repeated(table.names)
-    if twice is not None:
-        raise ValueError(
-            f"{table.file} has two columns called {twice!r}; which of them is meant cannot be known"
-        )
-    columns = Columns(table.kind, [], table.class_names)
+    columns = Columns(table.kind, [], None)
     if table.listed is None:
         columns = Columns(*_find_classes(table, class_names))
     others = [name for name in table.names if name not in columns.classes]

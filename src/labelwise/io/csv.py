@@ -9,27 +9,23 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from .table import TextTable, number_in_cell
 
-from .._column_words import may_be_no_class
-from .table import Table
-
-_ROWS_AT_ONCE = 4096
+_ROWS_AT_ONCE = 4096  # that show whether the first row is a header
 _TEXT_AT_ONCE = 1 << 16  # characters that are written at once
-_MAX_TEXT_BYTES = 1 << 28  # of a column: every text takes the room of the longest
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def read_csv(path: Path) -> Table:
+def read_csv(path: Path) -> TextTable:
     """A table of predictions."""
     with csv_rows(path) as (names, rows):
-        return table_of_texts(path.name, names, rows)
+        return TextTable(path.name, names, rows)
 
 
 @contextmanager
@@ -67,82 +63,9 @@ def _delimiter_of(header: str) -> str:
     return delimiter
 
 
-def table_of_texts(file: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """The table of rows that have a text for each column; ``file`` is its name for messages."""
-    in_order = [_TextColumn(name) for name in names]
-    n, rows = 0, iter(rows)
-    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-        n += len(chunk)
-        for column, cells in zip(in_order, zip(*chunk, strict=True), strict=True):
-            column.extend(cells)
-    if not n:
-        raise ValueError(f"{file} has no rows of predictions")
-    columns = dict(zip(names, in_order, strict=True))
-
-    def read_column(name: str) -> np.ndarray:
-        texts = columns[name].texts
-        if texts is None:
-            return read_numbers([name])[:, 0]
-        if "" in texts:
-            raise ValueError(f"{file}: row {texts.index('') + 1} has no value in column {name!r}")
-        longest = max(map(len, texts))
-        if 4 * longest * n > _MAX_TEXT_BYTES:
-            raise ValueError(
-                f"{file}: column {name!r} has {n:,} texts of up to {longest:,} characters; such "
-                "files are refused"
-            )
-        return np.array(texts, dtype=str)
-
-    def read_numbers(wanted: Sequence[str]) -> np.ndarray:
-        for name in wanted:
-            first_text = columns[name].first_text
-            if first_text is not None:
-                row, text = first_text
-                raise ValueError(
-                    f"{file}: row {row + 1} of column {name!r} must be a number; got {text[:50]!r}"
-                )
-        return np.stack([np.concatenate(columns[name].numbers) for name in wanted], axis=-1)
-
-    def read_texts() -> dict[str, list[str]]:
-        return {name: column.texts or [] for name, column in columns.items()}
-
-    numeric = {name for name in names if columns[name].n_numbers >= max(columns[name].n_texts, 1)}
-    return Table(file, n, tuple(names), numeric, read_column, read_numbers, texts=read_texts)
-
-
-class _TextColumn:
-    """The cells of a column, as numbers and as text."""
-
-    def __init__(self, name: str) -> None:
-        self._may_be_class = not may_be_no_class(name, whole=True)
-        self.rows = self.n_numbers = self.n_texts = 0
-        self.numbers: list[np.ndarray] = []
-        self.texts: list[str] | None = []
-        """``None`` for probabilities, whose text would take far more memory."""
-        self.first_text: tuple[int, str] | None = None
-        """The first cell that is no number: its row, and what it holds."""
-
-    def extend(self, cells: Sequence[str]) -> None:
-        try:
-            numbers = np.array(cells, np.float64)
-        except ValueError:  # decimal commas, missing values, or text
-            numbers = np.array([_number_in_cell(text) for text in cells])
-        for i in np.flatnonzero(np.isnan(numbers)).tolist():
-            self.first_text = self.first_text or (self.rows + i, cells[i])
-            self.n_numbers -= 1
-            self.n_texts += bool(cells[i].strip())  # an empty cell is missing
-        self.n_numbers += len(cells)
-        self.rows += len(cells)
-        self.numbers.append(numbers)
-        if self.texts is not None:
-            self.texts.extend(cells)
-        if self._may_be_class and self.first_text is None and np.any(numbers % 1):
-            self.texts = None
-
-
 def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:
     """Refuse a first row that may be a case: numbers are names only if they are whole."""
-    numbers = [name for name in names if not isnan(_number_in_cell(name))]
+    numbers = [name for name in names if not isnan(number_in_cell(name))]
     whole = [name for name in numbers if name.strip().isdigit()]
     ambiguous = len(whole) < len(numbers)  # 0.5, or 1.0
     positions = list(range(len(names)))
@@ -175,16 +98,6 @@ def _check_row_widths(
         yield row
 
 
-def _number_in_cell(text: str) -> float:
-    """A number with a point or a comma; NaN for other text."""
-    try:
-        if "." not in text:
-            text = text.replace(",", ".", 1)
-        return float(text)
-    except ValueError:
-        return nan
-
-
 def csv_texts(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """The text of a CSV file, some rows at a time, its cells made harmless by `harmless_cell`."""
     rows = iter(rows)
@@ -208,6 +121,6 @@ def harmless_cell(value: Any) -> Any:
     >>> harmless_cell("=HYPERLINK(A1)"), harmless_cell("-12"), harmless_cell(-0.5)
     ("'=HYPERLINK(A1)", '-12', -0.5)
     """
-    if isinstance(value, str) and value.startswith(_FORMULA) and isnan(_number_in_cell(value)):
+    if isinstance(value, str) and value.startswith(_FORMULA) and isnan(number_in_cell(value)):
         return "'" + value
     return value

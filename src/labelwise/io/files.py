@@ -44,12 +44,17 @@ def find_files(
                 f"predictions are read from {', '.join(formats)}, or a folder of such files; "
                 f"got {one.name or str(one)!r}"
             )
-        if not one.exists():
-            raise FileNotFoundError(f"there is no prediction file {str(one)!r}{similar_file(one)}")
+        check_there(one, "prediction")
     kinds = sorted(set(map(format_of, paths)))
     if len(kinds) > 1:
         raise ValueError(f"the members must be files of one format; got {', '.join(kinds)}")
     return paths
+
+
+def check_there(path: Path, kind: str) -> None:
+    """Refuse a missing file; of a mistyped one, the file that was probably meant is said."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{similar_file(path)}")
 
 
 def similar_file(path: Path) -> str:

@@ -11,8 +11,9 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from .._column_words import INDEX, column_word, is_called_id, is_called_measurement
+from .._column_words import INDEX, column_word, id_rank, is_called_id, is_called_measurement
 from .._errors import InputError
+from .._frames import is_positions
 from .columns import Columns
 from .table import Table
 
@@ -28,8 +29,8 @@ def find_ids(
     chosen = [shared] * len(tables)
     if shared is None:
         for i, names in enumerate(candidates):
-            # text that nothing calls an id differs because it is none
-            chosen[i] = next(filter(_is_called_like_an_id, names), None)
+            if names and id_rank(names[0]) < 2:  # other text differs because it is no id
+                chosen[i] = names[0]
     called = [column_in_words(name) for name in dict.fromkeys(chosen) if name is not None]
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
@@ -45,7 +46,7 @@ def id_columns(table: Table, columns: Columns) -> list[str]:
     for name in table.names:
         if name not in columns.taken and _may_hold_ids(table, columns, name):
             names.append(name)
-    return sorted(names, key=lambda name: (not _is_id(name), not _is_called_like_an_id(name)))
+    return sorted(names, key=id_rank)
 
 
 def column_in_words(name: str) -> str:
@@ -59,21 +60,13 @@ def column_in_words(name: str) -> str:
     return "the column without a name"
 
 
-def _is_id(name: str) -> bool:
-    return column_word(name) in ("id", "ids")
-
-
-def _is_called_like_an_id(name: str) -> bool:
-    return column_word(name) in INDEX or is_called_id(name)
-
-
 def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
     """Whether no value of a column is repeated within a member; what is called `id` is one even
     then, so that it is refused.
     """
-    if _is_id(name):
+    if id_rank(name) == 0:
         return True
-    only_text = not _is_called_like_an_id(name)
+    only_text = id_rank(name) == 2
     if only_text and (name in table.numeric or is_called_measurement(name)):
         return False
     try:
@@ -82,11 +75,11 @@ def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
         return False
     if not table.is_whole(name):
         return False
-    if column_word(name) in INDEX and is_row_number(values):  # as pandas writes it: tells nothing
-        return False
+    if column_word(name) in INDEX and is_positions(tuple(values.astype(str).tolist())):
+        return False  # as pandas writes it: tells nothing
     if only_text and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
         return False
-    return key_columns(table, columns, values) is not None
+    return key_columns(table, columns, name) is not None
 
 
 def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str | None:
@@ -94,45 +87,38 @@ def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str 
     for name in candidates[0]:
         if all(name in names for names in candidates):
             values = {tuple(np.unique(table.text(name)).tolist()) for table in tables}
-            if _is_id(name) or len(values) == 1:
+            if id_rank(name) == 0 or len(values) == 1:
                 return name
     return None
 
 
-def key_columns(table: Table, columns: Columns, ids: np.ndarray) -> Sequence[str] | None:
+def key_columns(table: Table, columns: Columns, id_column: str) -> Sequence[str] | None:
     """The columns that tell members apart, so that no id is repeated within a member: those called
     so, or also their prompt, seed or fold if each combination then has every id. ``None``: none do.
     """
-    n_cases = len(np.unique(ids))
+    n_cases = _count_combinations(table, [id_column])
     sizes = range(len(columns.further) + 1)
     subsets = chain.from_iterable(combinations(columns.further, size) for size in sizes)
     for further in subsets:  # the smallest first
         keys = [*columns.members, *further]
-        members = number_members(table, keys)
-        complete = table.rows == (members.max(initial=-1) + 1) * n_cases
-        unique = len(np.unique(_number_pairs(members, ids))) == table.rows
+        complete = table.rows == _count_combinations(table, keys) * n_cases
+        unique = table.rows == _count_combinations(table, [*keys, id_column])
         if unique and (complete or not further):
             return keys
     return None
 
 
-def number_members(table: Table, keys: Sequence[str]) -> np.ndarray:
-    """For each row the number 0, 1, … of its member, one for each combination of keys."""
-    members = np.zeros(table.rows, np.int64)
-    for key in keys:
-        members = _number_pairs(members, table.column(key))
-    return members
+def _count_combinations(table: Table, names: Sequence[str]) -> int:
+    return int(number_combinations(table, names).max(initial=-1)) + 1
 
 
-def _number_pairs(members: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """For each row the number of its combination of member and value."""
-    values, inverse = np.unique(column, return_inverse=True)
-    return np.unique(members * len(values) + inverse, return_inverse=True)[1]
-
-
-def is_row_number(ids: np.ndarray) -> bool:
-    """Whether ids are 0, 1, … in this order."""
-    return np.array_equal(ids.astype(str), np.arange(len(ids)).astype(str))
+def number_combinations(table: Table, names: Sequence[str]) -> np.ndarray:
+    """For each row the number 0, 1, … of the values that it has in some columns."""
+    numbers = np.zeros(table.rows, np.int64)
+    for name in names:
+        values, inverse = np.unique(table.column(name), return_inverse=True)
+        numbers = np.unique(numbers * len(values) + inverse, return_inverse=True)[1]
+    return numbers
 
 
 def refuse_repeated_ids(table: Table, columns: Columns) -> None:

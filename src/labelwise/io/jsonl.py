@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..language_models import Outputs, are_outputs
-from .csv import table_of_texts
 from .predictions import KINDS
-from .table import Table
+from .table import TextTable
 
 
-def read_jsonl(path: Path) -> Table | Outputs:
+def read_jsonl(path: Path) -> TextTable | Outputs:
     """The lines of a file as the rows of a table.
 
     A line has a number for each class, or ``probs`` (or ``logits`` and so on) as a list of K
@@ -27,21 +25,19 @@ def read_jsonl(path: Path) -> Table | Outputs:
     rows = list(_json_objects(path))
     if are_outputs(rows):
         return Outputs(path, rows)
-    for kind in KINDS:
-        if rows and kind in rows[0]:
-            listed = _stack_lists(path, kind, [row.pop(kind, None) for row in rows])
-            return replace(_table_of_objects(path, rows), kind=kind, listed=listed, texts=None)
-    return _table_of_objects(path, rows)
-
-
-def _table_of_objects(path: Path, rows: Sequence[dict[str, Any]]) -> Table:
-    """The values of each line as texts; ``null`` is a missing one, like what is not there."""
-    names = tuple(dict.fromkeys(chain.from_iterable(rows)))  # the first may lack a class
+    kind = next((kind for kind in KINDS if rows and kind in rows[0]), None)
+    listed = None
+    if kind is not None:
+        listed = _stack_lists(path, kind, [row.pop(kind, None) for row in rows])
+    names = list(dict.fromkeys(chain.from_iterable(rows)))  # the first may lack a class
     texts = []
     for row in rows:
-        values = [row.get(name) for name in names]
+        values = [row.get(name) for name in names]  # null is a missing one, like what is not there
         texts.append(["" if value is None else str(value) for value in values])
-    return table_of_texts(path.name, names, texts)
+    table = TextTable(path.name, names, texts)
+    if kind is not None:
+        table.kind, table.listed = kind, listed
+    return table
 
 
 def _json_objects(path: Path) -> Iterator[dict[str, Any]]:

@@ -13,10 +13,10 @@ import numpy as np
 from .._arrays import to_numpy
 from .._column_words import columns_called
 from .._errors import InputError, listed
-from .._frames import columns_by_class, row_labels
+from .._frames import columns_by_class, is_positions, row_labels
 from .._validation.labels import plain_labels
 from .columns import Columns
-from .ids import column_in_words, id_columns, is_row_number, refuse_repeated_ids
+from .ids import column_in_words, id_columns, refuse_repeated_ids
 from .members import order_by_ids
 from .predictions import Fields, kind_of
 from .table import Table, labels_of_texts
@@ -28,6 +28,8 @@ _SAMPLE = 64  # instances that show whether classes exclude each other
 class Labels:
     """True labels of a file or an array, and what their cases are called."""
 
+    source: str
+    """What to call them in messages."""
     values: np.ndarray
     ids: np.ndarray | None = None
     id_name: str = "ids"
@@ -39,9 +41,9 @@ def labels_of_array(labels: Any, found: Fields) -> Labels:
     """
     index = row_labels(labels)
     values = plain_labels(columns_by_class(labels, _known_classes(found), "labels"), "labels")
-    if index is None or is_row_number(np.asarray(index)):
-        return Labels(values)
-    return Labels(values, np.asarray(index), "index")
+    if index is None or is_positions(tuple(map(str, index))):
+        return Labels("`labels`", values)
+    return Labels("`labels`", values, np.asarray(index), "index")
 
 
 def _known_classes(found: Fields) -> list[str]:
@@ -70,8 +72,8 @@ def labels_of_table(table: Table, found: Fields) -> Labels:
         ids.sort(key=lambda name: not np.array_equal(np.unique(table.text(name)), wanted))
     if not ids:
         refuse_repeated_ids(table, columns)
-        return Labels(values)
-    return Labels(values, table.column(ids[0]), ids[0])
+        return Labels(table.file, values)
+    return Labels(table.file, values, table.column(ids[0]), ids[0])
 
 
 def _only_label(table: Table) -> str:
@@ -85,9 +87,7 @@ def _only_label(table: Table) -> str:
     return others[0]
 
 
-def match_labels(
-    labels: Labels, found: Fields, file: str, first: str, notes: list[str]
-) -> np.ndarray:
+def match_labels(labels: Labels, found: Fields, first: str, notes: list[str]) -> np.ndarray:
     """Labels in the order of the cases: by id where both have ids; refused if only the labels have
     any.
 
@@ -98,8 +98,8 @@ def match_labels(
         if "reordered" in found:  # the labels may have any of these orders
             one, other = found["reordered"]
             raise InputError(
-                f"{file} has no ids to match labels by, and {one} and {other} have their cases in "
-                "different orders. Add the ids to the labels"
+                f"{labels.source} has no ids to match labels by, and {one} and {other} have their "
+                "cases in different orders. Add the ids to the labels"
             )
         order = ""
         if "ids" in found:
@@ -109,13 +109,13 @@ def match_labels(
     there = np.asarray(labels.ids).astype(str)
     if "ids" not in found:
         raise InputError(
-            f"{file} has ids ({column_in_words(labels.id_name)}: {str(there[0])!r}, …), and the "
-            "predictions have none, so that they cannot be matched. Add the ids to the "
+            f"{labels.source} has ids ({column_in_words(labels.id_name)}: {str(there[0])!r}, …), "
+            "and the predictions have none, so that they cannot be matched. Add the ids to the "
             "predictions; if the rows are in the same order, leave them out of the labels"
         )
     notes.append(f"labels matched by {column_in_words(labels.id_name)}")
     wanted = np.asarray(found["ids"]).astype(str)
-    return np.asarray(labels.values[order_by_ids("the predictions", wanted, file, there)])
+    return labels.values[order_by_ids("the predictions", wanted, labels.source, there)]
 
 
 def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:

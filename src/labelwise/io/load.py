@@ -22,11 +22,11 @@ from .._validation.labels import check_names, integer_names
 from ..language_models import Outputs, outputs_of_table, read_outputs
 from ..sources import varying_factors
 from .arrange import arrange_axes, as_two_classes
-from .arrow import read_arrow
+from .arrow import ArrowTable
 from .class_names import match_class_names, say_positions
 from .columns import class_columns
 from .csv import read_csv
-from .files import check_regular, find_files, format_of, reading, similar_file
+from .files import check_regular, check_there, find_files, format_of, reading
 from .jsonl import read_jsonl
 from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
 from .members import combine_files
@@ -34,7 +34,7 @@ from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
 from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
-from .table import Table
+from .table import Table, TextTable
 from .tables import read_tables
 from .units import divide_out_rounding, normalize_probabilities
 from .zarr import read_zarr
@@ -44,9 +44,9 @@ READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {
     ".npy": lambda path: {"probs": read_npy(path)},
     ".zarr": read_zarr,
     ".pt": read_pt,
-    ".parquet": read_arrow,
-    ".feather": read_arrow,
-    ".arrow": read_arrow,
+    ".parquet": ArrowTable,
+    ".feather": ArrowTable,
+    ".arrow": ArrowTable,
     ".csv": read_csv,
     ".tsv": read_csv,
     ".jsonl": read_jsonl,
@@ -154,7 +154,8 @@ def load_predictions(
             found["class_names"] = given
             say_positions("classes", given, notes)
         if labels is not None:
-            found["y_true"] = _matched_labels(labels, found, files[0].name, notes)
+            given_labels = _open_labels(labels, found)
+            found["y_true"] = match_labels(given_labels, found, files[0].name, notes)
         found.pop("reordered", None)
         members_first = is_table or len(files) > 1 or bool(multilabel) or "member_names" in found
         found = arrange_axes(found, kind, member_axis, class_axis, members_first=members_first)
@@ -214,9 +215,10 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
 
 def _answers_in(file: Path, table: Table, class_names: Sequence[str] | None) -> Outputs | None:
     """The rows of a table that has no numbers of classes, but answers."""
-    if table.texts is None or class_columns(table):
+    if not isinstance(table, TextTable) or table.listed is not None or class_columns(table):
         return None
-    return outputs_of_table(file, table.texts(), class_names)
+    columns = {name: column.texts or [] for name, column in table.columns.items()}
+    return outputs_of_table(file, columns, class_names)
 
 
 def _names_of_array(array: Any, key: str) -> tuple[str, ...]:
@@ -246,27 +248,24 @@ def _choose_arrays(file: str, names: list[str]) -> dict[str, str]:
     return chosen
 
 
-def _matched_labels(labels: Any, found: Fields, first: str, notes: list[str]) -> np.ndarray:
-    """Labels from an array or a file, in the order of the cases."""
+def _open_labels(labels: Any, found: Fields) -> Labels:
+    """Labels from an array or a file, in the order that they have there."""
     if not isinstance(labels, str | os.PathLike):
-        return match_labels(labels_of_array(labels, found), found, "`labels`", first, notes)
+        return labels_of_array(labels, found)
     path = Path(labels)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file of labels {str(path)!r}{similar_file(path)}")
+    check_there(path, "labels")
     if format_of(path) not in FORMATS:
         raise ValueError(f"labels are read from {', '.join(FORMATS)}; got {path.name!r}")
     with reading(path):
         check_regular(path)
         content = READERS[format_of(path)](path)
         if isinstance(content, Table):
-            return match_labels(labels_of_table(content, found), found, path.name, first, notes)
-        if isinstance(content, Outputs):
-            raise ValueError(f"{path.name} holds outputs of a language model, not labels")
-        key = "y_true"
-        if format_of(path) == ".npy":
-            key = "probs"  # the only array
-        values = content.get(key)
+            return labels_of_table(content, found)
+        values = None
+        if isinstance(content, Mapping):
+            values = content.get("y_true")
+            if len(content) == 1:
+                (values,) = content.values()
         if values is None:
             raise ValueError(f"{path.name} holds no labels (`y_true`)")
-        stored = Labels(np.asarray(values), content.get("ids"))
-        return match_labels(stored, found, path.name, first, notes)
+        return Labels(path.name, np.asarray(values), content.get("ids"))

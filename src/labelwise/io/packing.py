@@ -71,15 +71,16 @@ class ResultBlocks:
         span, offset = self.span(i), 0
         sizes = self.sizes | {"instance": span.stop - span.start}
         for other, axes in self.columns.items():
-            count = prod(sizes[axis] for axis in axes)
+            # a block has its labels last, as they were computed
+            shape = [sizes[axis] for axis in sorted(axes, key="label".__eq__)]
             if other == name:
                 break
-            offset += count * self.dtype.itemsize
-        values = np.fromfile(self._block_path(i), self.dtype, count, offset=offset)
-        # a block has its labels last, as they were computed
-        stored = sorted(axes, key="label".__eq__)
-        values = values.reshape([sizes[axis] for axis in stored])
-        return values.transpose(list(map(stored.index, axes)))
+            offset += prod(shape) * self.dtype.itemsize
+        values = np.fromfile(self._block_path(i), self.dtype, prod(shape), offset=offset)
+        values = values.reshape(shape)
+        if "label" in axes:
+            values = np.moveaxis(values, -1, axes.index("label"))
+        return values
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a column in the packed file."""
@@ -94,8 +95,8 @@ class ResultBlocks:
         return self.folder / str(i)
 
 
-def check_target(target: Path) -> None:
-    """Refuse what cannot be written, before anything is computed."""
+def check_target(target: Path) -> Path:
+    """Where the results will be; refuses what cannot be written, before anything is computed."""
     if target.suffix not in FORMATS:
         raise ValueError(
             f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}"
@@ -105,13 +106,14 @@ def check_target(target: Path) -> None:
         imported("zarr", "writing .zarr needs zarr", "dask")
     elif target.suffix == ".parquet":
         imported("pyarrow", "writing .parquet needs pyarrow", "dask")
-    check_place(target, folder=to_folder)
+    place = check_place(target, folder=to_folder)
     is_group = (target / "zarr.json").is_file() or (target / ".zgroup").is_file()
     if to_folder and target.exists() and not is_group:
         raise FileExistsError(
             f"{str(target)!r} is not a Zarr group and is not replaced; move it away, or choose "
             "another output"
         )
+    return place
 
 
 def pack_results(target: Path, blocks: ResultBlocks, extra: Extra) -> dict[str, float]:

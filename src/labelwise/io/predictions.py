@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
+from .._engine.blocks import row_blocks
 from .._errors import InputError
 from .._tables import counted
 from .._validation.labels import as_labels, check_names
@@ -186,9 +188,8 @@ class Predictions:
                 f"`y_true` must have one class per instance, shape ({len(self)},); got shape "
                 f"{y.shape}"
             )
-        for start in range(0, len(y), _LABELS_AT_ONCE):  # of mapped files little is held at once
-            part = y[start : start + _LABELS_AT_ONCE]
-            as_labels(part, "y_true", self.names, part.shape)
+        for rows in row_blocks(len(y), 1, _LABELS_AT_ONCE):  # little of a mapped file
+            as_labels(y[rows], "y_true", self.names, y[rows].shape)
         release_pages(y)
 
     @cached_property
@@ -301,20 +302,17 @@ class Predictions:
 
     def blocks(self) -> Iterator[tuple[slice, Predictions]]:
         """All instances, in blocks of at most `BLOCK` numbers, each with its place."""
-        step = max(1, BLOCK * len(self) // max(prod(self.shape), 1))
-        for start in range(0, len(self), step):
-            stop = min(start + step, len(self))
-            yield slice(start, stop), self.read(start, stop)
+        for rows in row_blocks(len(self), prod(self.shape) // max(len(self), 1), BLOCK):
+            yield rows, self.read(rows.start, rows.stop)
 
-    def read_distribution(self, start: int, stop: int) -> Distribution:
-        """The distribution of the instances from ``start`` to before ``stop``; an error says that
-        its rows are counted from there.
-        """
+    @contextmanager
+    def naming_rows(self, rows: slice) -> Iterator[None]:
+        """Say in each ValueError of the block which file and ``rows`` it is about."""
         try:
-            return self.read(start, stop).distribution()
+            yield
         except ValueError as error:
             wrong = error if isinstance(error, InputError) else InputError(str(error))
-            where = f"rows {start} to {stop}"
+            where = f"rows {rows.start} to {rows.stop}"
             if self.path is not None:
                 where = f"{file_name(self.path)}, {where}"
             raise wrong.found_in(where) from error
@@ -367,12 +365,11 @@ def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
         part: np.ndarray = x[(*before, rows)]
         return part
     # Each block of the file that has some of the positions is read once.
-    step = max(1, BLOCK * x.shape[axis] // max(prod(x.shape), 1))
+    n = x.shape[axis]
     found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)
-    for start in range(0, x.shape[axis], step):
-        places = np.flatnonzero((rows >= start) & (rows < start + step))
+    for block in row_blocks(n, prod(x.shape) // max(n, 1), BLOCK):
+        places = np.flatnonzero((rows >= block.start) & (rows < block.stop))
         if places.size:
-            block = x[(*before, slice(start, start + step))]
-            found[(*before, places)] = block[(*before, rows[places] - start)]
+            found[(*before, places)] = x[(*before, block)].take(rows[places] - block.start, axis)
             release_pages(x)
     return found

@@ -8,13 +8,14 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from glob import escape
+from itertools import product
 from math import prod
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
@@ -25,7 +26,7 @@ from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import CustomLoss, Loss, LossName, as_loss
-from .atomic import final_place, no_new_files, remove_at_once
+from .atomic import make_folder_for, remove_at_once
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
@@ -104,7 +105,7 @@ def quantify(
         Called with the numbers of rows done and of all rows.
     **options
         How to read the predictions, as for `load_predictions`: ``logits``, ``class_names``,
-        ``member_axis`` and so on.
+        ``member_axis`` and so on; no ``labels``.
 
     Notes
     -----
@@ -121,19 +122,16 @@ def quantify(
     read: list[Path] = []
     for path in source:
         read += sorted(readable_files(path))
-    labels = options.get("labels")
-    if isinstance(labels, str | os.PathLike):
-        refuse_overwriting(target, [labels])
     refuse_overwriting(target, read)
     if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
         # Dask would leave half a client, which ends in a traceback
         raise ValueError(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
-    check_target(target)
+    place = check_target(target).absolute()  # of a link: blocks go where the results will be
     files = _input_files(read)
     content = _fingerprint_of_files(files)
-    predictions = load_predictions(source, **options)
+    predictions = load_predictions(source, labels=None, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
     grid = predictions.grid or Grid((shape[-2],), 1, predictions.ids)
     if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
@@ -141,9 +139,7 @@ def quantify(
             f"{target.suffix} is a table with a row for each case; write predictions of shape "
             f"{grid.shape} to .npz or .zarr"
         )
-    place = final_place(target).absolute()  # of a link: blocks go where the results will be
-    without_labels = options | {"labels": None}
-    settings = __version__, budget, without_labels, names, predictions.multilabel, content
+    settings = __version__, options, names, predictions.multilabel, content
     blocks = _plan_blocks(place, shape, given, grid, chosen, labelwise, budget, settings)
     extra = {"class_names": np.asarray(names)}
     if grid.ids is not None:
@@ -161,19 +157,14 @@ def quantify(
     try:
         for left in reversed(range(ATTEMPTS)):
             try:
-                blocks.folder.mkdir(0o700, exist_ok=True)  # the results may replace a private file
-            except OSError as error:
-                raise no_new_files(target, error) from error
-            try:
+                make_folder_for(target, blocks.folder)
                 before = n_blocks - len(missing)
                 for done, _ in enumerate(compute_all(compute, missing), before + 1):
                     if progress is not None:
                         progress(min(done * blocks.rows, blocks.n), blocks.n)
                 if _fingerprint_of_files(files) != content:
-                    raise InputError(
-                        f"{file_name(predictions.path or '.')} changed while it was read; run "
-                        "quantify again"
-                    )
+                    name = file_name(predictions.path or ".")
+                    raise InputError(f"{name} changed while it was read; run quantify again")
                 means = pack_results(place, blocks, extra)
                 break
             except FileNotFoundError:  # it may be that an equal job has finished, and removed them
@@ -191,8 +182,8 @@ def quantify(
     for folder in place.parent.glob(of_any_job):
         remove_at_once(folder)
     by_loss: dict[str, dict[str, float]] = {}
-    for loss in chosen:
-        by_loss[loss] = {part: means[f"{loss}_sum_{part}"] for part in PARTS}
+    for loss, part in product(chosen, PARTS):
+        by_loss.setdefault(loss, {})[part] = means[f"{loss}_sum_{part}"]
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
@@ -209,27 +200,21 @@ def _plan_blocks(
     """Which results predictions of a ``shape`` and type ``given`` will have, how many cases fit
     into the budget at a time, and the folder of blocks, named by all that the results depend on.
     """
-    n_classes = shape[-1]
-    sizes = grid.result_axes(n_classes)
+    sizes = grid.result_axes(shape[-1])
     without_labels = tuple(axis for axis in sizes if axis != "label")
     columns: dict[str, tuple[str, ...]] = {}
     for loss in losses:
         if labelwise:
-            for part in PARTS:
-                columns[f"{loss}_{part}"] = tuple(sizes)
-        for part in PARTS:
-            columns[f"{loss}_sum_{part}"] = without_labels
-    dtype: np.dtype[Any] = np.dtype(np.float32)
-    if given == np.float64:
-        dtype = np.dtype(np.float64)
+            columns |= {f"{loss}_{part}": tuple(sizes) for part in PARTS}
+        columns |= {f"{loss}_sum_{part}": without_labels for part in PARTS}
+    dtype = np.result_type(given, np.float32)
     # What is computed of a case takes about three times its predictions, and its results.
-    n, *pixels = grid.shape
-    case_size = 3 * prod(shape) // max(n, 1) * given.itemsize
-    n_results = len(losses) * len(PARTS) * (1 + labelwise * n_classes)
-    case_size += n_results * prod(pixels) * dtype.itemsize
-    rows = max(1, min(budget // 2 // max(case_size, 1), 1 << 20))
+    size = 3 * prod(shape) * given.itemsize
+    for axes in columns.values():
+        size += prod(sizes[axis] for axis in axes) * dtype.itemsize
+    rows = max(1, min(budget // 2 * grid.shape[0] // max(size, 1), 1 << 20))
     identities = [_loss_identity(loss) for loss in losses.values()]
-    known = repr((settings, identities, columns, sizes))
+    known = repr((settings, rows, identities, columns, sizes))
     fingerprint = hashlib.sha256(known.encode()).hexdigest()[:FINGERPRINT_LENGTH]
     folder = place.with_name(f"{place.name}.{fingerprint}.partial")
     return ResultBlocks(folder, columns, sizes, dtype, rows)
@@ -272,18 +257,15 @@ def _compute_block(
     """Compute and write block ``i``, whose cases have ``unit`` instances each."""
     predictions, rows = opened(), blocks.span(i)
     results: dict[str, np.ndarray] = {}
-    try:  # a large block is checked when it is first computed with
+    # a large block is checked when it is first computed with
+    with predictions.naming_rows(rows):
         q = predictions.read(rows.start * unit, rows.stop * unit).distribution()
         for name, loss in losses.items():
             u = decompose(q, loss)
             sums = u.sum()
             for part in PARTS:
-                results[f"{name}_{part}"] = np.asarray(getattr(u, part))
-                results[f"{name}_sum_{part}"] = np.asarray(getattr(sums, part))
-    except ValueError as error:
-        wrong = error if isinstance(error, InputError) else InputError(str(error))
-        where = f"{file_name(predictions.path or '.')}, rows {rows.start} to {rows.stop}"
-        raise wrong.found_in(where) from error
+                results[f"{name}_{part}"] = getattr(u, part)
+                results[f"{name}_sum_{part}"] = getattr(sums, part)
     blocks.write(i, results)
 
 
@@ -307,27 +289,22 @@ def _connect_to_scheduler(scheduler: str) -> Any:
     without a scheduler.
     """
     Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
-    answers: SimpleQueue[Any] = SimpleQueue()
+    client: Future[Any] = Future()
 
     def connect() -> None:
         try:
-            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
+            client.set_result(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
         except Exception as error:
-            answers.put(error)
+            client.set_exception(error)
 
     Thread(target=connect, daemon=True).start()
     try:
-        answer = answers.get(timeout=CONNECT_SECONDS)
-    except Empty:
-        answer = TimeoutError()
-    if isinstance(answer, OSError):  # also TimeoutError
+        return client.result(CONNECT_SECONDS)
+    except OSError as error:  # also TimeoutError
         raise OSError(
             f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one "
             "with: dask scheduler"
-        ) from answer
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
+        ) from error
 
 
 def _losses_by_column(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:

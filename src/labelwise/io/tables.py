@@ -16,7 +16,7 @@ from .._column_words import CERTAIN, INDEX, ROLES, column_word
 from .._errors import InputError, listed
 from ..sources import varying_factors
 from .columns import Columns, find_columns
-from .ids import find_ids, key_columns, number_members
+from .ids import find_ids, key_columns, number_combinations
 from .members import check_unique_ids, combine_members
 from .predictions import Fields
 from .table import Table, labels_of_texts
@@ -39,7 +39,7 @@ def read_tables(
         keys = columns.members
         if id_column is not None:
             # if none do, the id that is repeated is refused below
-            keys = key_columns(table, columns, table.column(id_column)) or keys
+            keys = key_columns(table, columns, id_column) or keys
         used = {*columns.taken, *keys, id_column}
         for name in table.names:
             if name not in used and column_word(name) not in _KNOWN:
@@ -62,12 +62,11 @@ def _fields_of_table(table: Table, columns: Columns, id_column: str | None) -> F
         fields[columns.kind] = table.numbers(columns.classes)
     if columns.class_names is not None:
         fields["class_names"] = columns.class_names
-    if id_column is not None:
-        fields["ids"] = table.column(id_column)
-    if columns.labels is not None:
-        fields["y_true"] = labels_of_texts(table.column(columns.labels))
-    if columns.groups is not None:
-        fields["groups"] = table.column(columns.groups)
+    for key, name in (("ids", id_column), ("y_true", columns.labels), ("groups", columns.groups)):
+        if name is not None:
+            fields[key] = table.column(name)
+    if "y_true" in fields:
+        fields["y_true"] = labels_of_texts(fields["y_true"])
     return fields
 
 
@@ -85,19 +84,17 @@ def _members_of_long_table(
             f"{table.file} has several members in each row, and column {keys[0]!r} as well; leave "
             "one of them out"
         )
-    number = number_members(table, keys)
+    number = number_combinations(table, keys)
     first_rows = np.sort(np.unique(number, return_index=True)[1])  # members as they come
     factors = {key: tuple(table.column(key)[first_rows].astype(str).tolist()) for key in keys}
     labels = list(map(" / ".join, zip(*factors.values(), strict=True)))
-    class_names = fields.pop("class_names", None)
-    parts: list[Fields] = []
+    arrays = {key: np.asarray(x[:]) for key, x in fields.items() if key != "class_names"}
+    parts = []
     for row in first_rows:
-        rows = np.flatnonzero(number == number[row])
-        parts.append({key: np.asarray(x[:])[rows] for key, x in fields.items()})
+        rows = number == number[row]
+        parts.append(fields | {key: x[rows] for key, x in arrays.items()})
     stacked = combine_members([f"{table.file}, member {label!r}" for label in labels], parts)
     stacked["member_names"] = tuple(labels)
-    if class_names is not None:
-        stacked["class_names"] = class_names
     stacked["factors"] = factors
     varying = varying_factors(factors)
     if len(varying) > 1:

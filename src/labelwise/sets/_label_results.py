@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._frames import index_columns
 from .._resampling import Estimate
-from .._tables import SHOWN, Summary, Tabular, index_columns
+from .._tables import SHOWN, Summary, Tabular
 from ._result import CaseResults
 
 

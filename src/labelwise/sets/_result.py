@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._format import percent
-from .._tables import Library, Shown, Summary, counted, frame, index_columns
+from .._frames import Library, frame, index_columns
+from .._tables import Shown, Summary, counted
 
 
 class CaseResults(Shown):
