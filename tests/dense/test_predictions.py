@@ -96,7 +96,7 @@ def test_regions(tmp_path: Path) -> None:
     assert found.sentence == "probabilities of 2 regions that may overlap"
     assert names(found) == ["0", "1"]
     chances = np.stack([volume.read()[1] for volume in found.case.members])
-    mean, members = found.masks(found.structures(None)[1])
+    *members, mean = [mask for _, mask in found.masks(found.structures(None)[1])]
     assert np.array_equal(mean, chances.mean(axis=0) > 0.5)
     for mask, own in zip(members, chances, strict=True):
         assert np.array_equal(mask, own > 0.5)
@@ -130,15 +130,15 @@ def test_regions_and_their_truth(tmp_path: Path) -> None:
         '{"labels": {"background": 0, "whole": [1, 2], "core": 2}}'
     )
     found = predicted(folders, truth=tmp_path / "truth")
-    whole, core = found.structures(None)
-    assert np.array_equal(found.true_mask(whole).T, labels > 0)
-    assert np.array_equal(found.true_mask(core).T, labels == 2)
+    whole, core = [dict(found.masks(structure)) for structure in found.structures(None)]
+    assert np.array_equal(whole["truth"].T, labels > 0)
+    assert np.array_equal(core["truth"].T, labels == 2)
     # the same names for label maps: structures made of labels
     for folder in folders:
         nifti(folder / "t.nii", labels, dtype="u1")
     voted = predicted(folders)
     assert names(voted) == ["whole", "core"]
-    assert np.array_equal(voted.masks(voted.structures(None)[0])[0].T, labels > 0)
+    assert np.array_equal(dict(voted.masks(voted.structures(None)[0]))["mean"].T, labels > 0)
 
 
 def test_regions_have_no_events_and_need_all_names(tmp_path: Path) -> None:

@@ -65,9 +65,14 @@ def command(
     images: Path | None,
     truth: Path | None,
     class_names: Any,
+    events: dict[str, list[str]],
     maps: tuple[str, ...],
+    worst: int,
+    figures: bool,
+    as_float: bool,
+    compress: bool,
+    loss: Any,
     as_json: bool,
-    **settings: Any,
 ) -> None:
     """Label-wise uncertainty of segmentations: per voxel, structure and connected component.
 
@@ -84,12 +89,16 @@ def command(
     """
     from ..dense.cases import cases as find_cases
     from ..dense.folder import by_doubt, write_folder
+    from ..dense.maps import Settings
     from ..dense.scores import failure_detection
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
-    settings["maps"] = [part for part in dict.fromkeys(maps) if part != "none"]
+    parts = [part for part in dict.fromkeys(maps) if part != "none"]
+    settings = Settings(parts, loss, events, as_float, compress)
     with progress_bar("dense") as progress:
-        examined = write_folder(found, output, progress=progress, **settings)
+        examined = write_folder(
+            found, output, settings, figures=figures, worst=worst, progress=progress
+        )
     rows = [row for one in examined for row in one.structures]
     detection = failure_detection(rows)
     if as_json:

@@ -11,9 +11,8 @@ from .._arrays import Array
 from ..io.atomic import replacing
 from ..plots._style import TRUTH, pyplot, tick_text
 from .images import nibabel
-from .structures import SHORT, Details, bounding_box
+from .structures import SHORT, Details
 
-MARGIN_MM = 10.0
 SMOOTHED_MM = 5.0  # a place is worse than a voxel; at least three voxels
 PLANES = ("sagittal, P to A", "coronal, R to L", "axial, R to L")
 LINES = {"members": ("#56B4E9", 0.7), "mean": ("#E69F00", 1.4), "truth": (TRUTH, 1.4)}
@@ -34,30 +33,24 @@ def cut_planes(details: Details) -> Picture:
     """Cut a structure through the place where epistemic uncertainty is highest."""
     from scipy.ndimage import uniform_filter
 
-    grid, shown = details.case.grid, details.numbers > 0
-    volumes = {part: [details.uncertainty[part]] for part in PARTS}
-    volumes |= {"members": details.members, "mean": [details.mean]}
-    if details.truth is not None:
-        volumes["truth"] = [details.truth]
-        shown |= details.truth
+    grid, box = details.case.grid, details.box
+    volumes = details.masks | {part: [details.uncertainty[part][box]] for part in PARTS}
     if details.case.image is not None:
         channels = details.case.image.read().reshape(-1, *grid.shape)
-        volumes["image"] = [channels[0]]
-    box = bounding_box(shown, np.ceil(MARGIN_MM / grid.spacing).astype(int).tolist())
+        volumes["image"] = [channels[0][box]]
     turn = nibabel().io_orientation(grid.affine)
 
     def turned(several: list[Array]) -> Array:
         """Axes toward right, front and head, for pictures only; the last counts volumes."""
-        cropped = np.stack([volume[box].T for volume in several], axis=-1)
-        return np.asarray(nibabel().apply_orientation(cropped, turn))
+        return np.asarray(nibabel().apply_orientation(np.stack(several).T, turn))
 
-    cropped = {name: turned(several) for name, several in volumes.items()}
+    shown = {name: turned(several) for name, several in volumes.items()}
     spacing = grid.spacing[::-1][np.argsort(turn[:, 0])]
     size = np.maximum(SMOOTHED_MM // spacing, 3).astype(int).tolist()
-    doubt = uniform_filter(cropped["epistemic"][..., 0], size, mode="constant")
+    doubt = uniform_filter(shown["epistemic"][..., 0], size, mode="constant")
     planes = []
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):
-        planes.append({name: np.take(x, place, axis).T for name, x in cropped.items()})
+        planes.append({name: np.take(x, place, axis).T for name, x in shown.items()})
     return Picture(f"{details.case.name}, {details.name}", spacing, planes)
 
 

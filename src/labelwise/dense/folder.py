@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..io.atomic import write_file
 from ..io.csv import csv_texts
-from ..losses import LossName
 from .cases import Case
 from .figures import Picture, cut_planes, draw
-from .maps import file_name, write_maps, write_segmentation
-from .predictions import Events, Predicted
+from .maps import Settings, file_name, write_maps, write_segmentation
+from .predictions import Predicted
 from .structures import Row, examine
 
 FIGURES = 3  # of a case: its most doubtful structures
@@ -43,27 +42,26 @@ def by_doubt(rows: Sequence[Row]) -> list[Row]:
 def write_folder(
     cases: Sequence[Case],
     folder: Path,
+    settings: Settings,
     *,
-    maps: Sequence[str],
     figures: bool,
     worst: int,
     progress: Callable[[int, int], None],
-    **settings: Any,
 ) -> list[Finished]:
-    """Tables of all cases, and ``maps`` and ``figures`` of the ``worst``; ``settings`` are the
-    loss, the events, and how maps are written.
-    """
+    """Tables of all cases, and maps and ``figures`` of the ``worst``."""
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
     few = len(cases) <= worst  # then all are shown, and read only once
+    without_maps = settings._replace(parts=[])
     finished = []
     for i, case in enumerate(cases):
         progress(i, len(cases))
-        finished.append(_finish(case, folder, maps if few else [], figures and few, **settings))
+        own = settings if few else without_maps
+        finished.append(_finish(case, folder, own, figures and few))
     rows = [row for one in finished for row in one.structures]
     shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
     for case in cases:
         if case.name in shown and not few:
-            _finish(case, folder, maps, figures, **settings)
+            _finish(case, folder, settings, figures)
     write_rows(folder / "cases.csv", rows)
     write_rows(folder / "components.csv", [row for one in finished for row in one.components])
     if figures:
@@ -78,20 +76,9 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     write_file(path, "".join(lines))
 
 
-def _finish(
-    case: Case,
-    folder: Path,
-    maps: Sequence[str],
-    figures: bool,
-    *,
-    loss: LossName,
-    events: Events,
-    as_float: bool,
-    compress: bool,
-) -> Finished:
+def _finish(case: Case, folder: Path, settings: Settings, figures: bool) -> Finished:
     """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
-    described: list[Any] = [__version__, maps, figures, loss, events, as_float, compress]
-    described.append(case.class_names)
+    described: list[Any] = [__version__, settings, figures, case.class_names]
     for volume in case.volumes:
         status = volume.file.stat()
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
@@ -102,15 +89,15 @@ def _finish(
     predicted = Predicted(case)
     finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
-    for details in examine(predicted, loss, events, maps):
+    for details in examine(predicted, settings.loss, settings.events, settings.parts):
         finished.structures.append(details.row)
         finished.components.extend(details.components)
-        if maps:
-            write_maps(details, maps, folder / "maps", loss, as_float, compress)
+        if settings.parts:
+            write_maps(details, folder / "maps", settings)
         if figures:
             pictures[details.name] = cut_planes(details)
-    if maps:
-        write_segmentation(predicted, folder / "maps", compress)
+    if settings.parts:
+        write_segmentation(predicted, folder / "maps", settings)
     for row in by_doubt(finished.structures)[: FIGURES if figures else 0]:
         (folder / "figures").mkdir(exist_ok=True)
         draw(pictures[row["structure"]], folder / _figure(row))

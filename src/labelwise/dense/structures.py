@@ -16,7 +16,7 @@ from .images import Volume
 from .predictions import Events, Predicted
 
 SHELL_MM = 2.0
-ZONES = ("outside", "inside", "shell")
+MARGIN_MM = 10.0  # around a structure: the shell is inside, and figures show it
 SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
@@ -26,13 +26,16 @@ class Details(NamedTuple):
 
     case: Case
     name: str
-    mean: Array
-    members: list[Array]
-    truth: Array | None
+    box: tuple[slice, ...]
+    """Around the structure, with a margin."""
+    masks: dict[str, list[Array]]
+    """Of the "members", of their "mean" and maybe the "truth", in the box."""
     uncertainty: dict[str, Array]
-    """Volumes of the epistemic, the aleatoric, and maybe the total part."""
+    """Volumes of the epistemic, the aleatoric, and maybe the total part; those of the next
+    structure overwrite them.
+    """
     numbers: Array
-    """Of the component at each voxel; 0 where no member sees the structure."""
+    """Of the component at each voxel of the box; 0 where neither a member nor the mean is."""
     row: Row
     components: list[Row]
 
@@ -122,62 +125,67 @@ def examine(
     predicted: Predicted, loss: LossName | Loss, events: Events | None, parts: Sequence[str] = ()
 ) -> Iterator[Details]:
     """Every structure of a case in turn, also with the volumes of these ``parts``."""
-    from scipy.ndimage import center_of_mass, find_objects
-
-    case, grid = predicted.case, predicted.case.grid
-    for structure in predicted.structures(events):
-        mean, members = predicted.masks(structure)
-        truth = predicted.true_mask(structure)
-        uncertainty = predicted.uncertainty(structure, loss, {*SHORT.values(), *parts})
-        voxels = int(mean.sum()) or 1  # so that doubt stays finite
-        start: Row = {"case": case.name, "structure": structure.name}
-        row = start | {"members": len(members)} | _volumes(grid, mean, *members)
-        agreement = [dice(one, other) for one, other in combinations(members, 2)]
-        row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
-        zones = find_zones(mean, grid.spacing)
-        for short, part in SHORT.items():
-            row[f"{short}_per_volume"] = float(uncertainty[part].sum(dtype=float) / voxels)
-            for k, zone in enumerate(ZONES):
-                inside = uncertainty[part][zones == k]
-                row[f"{short}_{zone}"] = float(inside.sum(dtype=float) / voxels)
-        row["mean_entropy"] = predicted.entropy / mean.size
-        row["entropy_per_volume"] = predicted.entropy / voxels
-        if truth is not None:
-            row |= {"true_ml": grid.ml(truth), "dice": dice(mean, truth)}
-        numbers = number_components([mean, *members])
-        components = []
-        for k, box in enumerate(find_objects(numbers), start=1):
-            mask = numbers[box] == k
-            found = [other[box] & mask for other in (mean, *members)]
-            own = start | {"component": k} | _volumes(grid, *found)
-            center = np.add(center_of_mass(mask), [edge.start for edge in box])
-            own |= dict(zip("xyz", grid.world(center).tolist(), strict=True))
-            own["members"] = sum(bool(other.any()) for other in found[1:])
-            own["eu"] = float(uncertainty["epistemic"][box][mask].mean(dtype=float))
-            if truth is not None:
-                own["truth"] = bool((truth[box] & mask).any())
-            components.append(own)
-        row["components"] = len(components)
-        yield Details(
-            case, structure.name, mean, members, truth, uncertainty, numbers, row, components
-        )
-
-
-def _volumes(grid: Volume, mean: Array, *members: Array) -> Row:
-    sizes = [grid.ml(mask) for mask in members]
-    return {"ml": grid.ml(mean), "ml_low": min(sizes), "ml_high": max(sizes)}
-
-
-def number_components(masks: Sequence[Array]) -> Array:
-    """Connected components of the voxels that any mask has, numbered from 1."""
     from scipy.ndimage import label
 
-    union = np.logical_or.reduce(masks)
-    box = bounding_box(union)
-    found, n = label(union[box], np.ones((3, 3, 3)))
-    numbers = np.zeros(union.shape, np.min_scalar_type(n))
-    numbers[box] = found
-    return numbers
+    case, grid = predicted.case, predicted.case.grid
+    volumes = {part: np.empty(grid.shape, np.float32) for part in {*SHORT.values(), *parts}}
+    for structure in predicted.structures(events):
+        seen = np.zeros(grid.shape, bool)
+        for _, mask in predicted.masks(structure):  # one at a time, and again in the box
+            seen |= mask
+        box = bounding_box(seen, np.ceil(MARGIN_MM / grid.spacing).astype(int))
+        masks: dict[str, list[Array]] = {"members": [], "mean": []}
+        for name, mask in predicted.masks(structure):
+            masks.setdefault(name, []).append(mask[box].copy())
+        predicted.uncertainty(structure, loss, volumes)
+        start: Row = {"case": case.name, "structure": structure.name}
+        row = start | {"members": len(masks["members"])} | _volumes(grid, masks)
+        agreement = [dice(one, other) for one, other in combinations(masks["members"], 2)]
+        row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
+        (mean,) = masks["mean"]
+        shell = find_shell(mean, grid.spacing)
+        voxels = np.count_nonzero(mean) or 1  # so that doubt stays finite
+        for short, part in SHORT.items():
+            total, near = volumes[part].sum(dtype=float), volumes[part][box]
+            at_border = near[shell].sum(dtype=float)
+            inside = near[mean & ~shell].sum(dtype=float)
+            outside = max(total - at_border - inside, 0)
+            sums = {"per_volume": total, "outside": outside, "inside": inside, "shell": at_border}
+            row |= {f"{short}_{name}": float(value / voxels) for name, value in sums.items()}
+        row["mean_entropy"] = predicted.entropy / predicted.mean.size
+        row["entropy_per_volume"] = predicted.entropy / voxels
+        for truth in masks.get("truth", ()):
+            row |= {"true_ml": grid.ml(truth), "dice": dice(mean, truth)}
+        union = np.logical_or.reduce([mean, *masks["members"]])
+        numbers, row["components"] = label(union, np.ones((3, 3, 3)))
+        numbers = numbers.astype(np.min_scalar_type(row["components"]))
+        found = Details(case, structure.name, box, masks, volumes, numbers, row, [])
+        found.components.extend(_components(found, start))
+        yield found
+
+
+def _components(details: Details, start: Row) -> Iterator[Row]:
+    """One row for each connected component."""
+    from scipy.ndimage import center_of_mass, find_objects
+
+    grid, epistemic = details.case.grid, details.uncertainty["epistemic"][details.box]
+    for k, box in enumerate(find_objects(details.numbers), start=1):
+        mask = details.numbers[box] == k
+        own = {name: [other[box] & mask for other in x] for name, x in details.masks.items()}
+        row = start | {"component": k} | _volumes(grid, own)
+        corners = [edge.start for edge in box], [edge.start for edge in details.box]
+        center = np.sum([center_of_mass(mask), *corners], axis=0)
+        row |= dict(zip("xyz", grid.world(center).tolist(), strict=True))
+        row["members"] = sum(bool(other.any()) for other in own["members"])
+        row["eu"] = float(epistemic[box][mask].mean(dtype=float))
+        for truth in own.get("truth", ()):
+            row["truth"] = bool(truth.any())
+        yield row
+
+
+def _volumes(grid: Volume, masks: dict[str, list[Array]]) -> Row:
+    sizes = [grid.ml(mask) for mask in masks["members"]]
+    return {"ml": grid.ml(masks["mean"][0]), "ml_low": min(sizes), "ml_high": max(sizes)}
 
 
 def dice(one: Array, other: Array) -> float:
@@ -188,8 +196,8 @@ def dice(one: Array, other: Array) -> float:
     return float(2 * np.count_nonzero(one & other) / size)
 
 
-def bounding_box(mask: Array, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
-    """The box around a mask, or the whole volume if that is empty."""
+def bounding_box(mask: Array, margin: Sequence[int]) -> tuple[slice, ...]:
+    """The box around a mask, with a margin; the whole volume if that is empty."""
     from scipy.ndimage import find_objects
 
     for box in find_objects(mask.view(np.uint8)):
@@ -198,22 +206,14 @@ def bounding_box(mask: Array, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice,
     return (slice(None),) * 3
 
 
-def find_zones(mask: Array, spacing: Array) -> Array:
-    """The number in `ZONES` of each voxel.
-
-    The shell are the voxels whose center is within 2 mm of one on the other side of the border;
+def find_shell(mask: Array, spacing: Array) -> Array:
+    """The voxels whose center is within 2 mm of one on the other side of a structure's border;
     neighbors along an axis always are, however far apart.
     """
     from scipy.ndimage import binary_dilation, binary_erosion
 
-    zones = np.zeros(mask.shape, np.uint8)
-    if not mask.any():
-        return zones
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
     steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
     near = np.linalg.norm(steps * np.minimum(spacing, SHELL_MM), axis=-1) <= SHELL_MM
-    box = bounding_box(mask, reach.tolist())
-    inside = mask[box]
-    shell = binary_dilation(inside, near) & ~binary_erosion(inside, near, border_value=1)
-    zones[box] = np.where(shell, ZONES.index("shell"), inside)
-    return zones
+    shell: Array = binary_dilation(mask, near) & ~binary_erosion(mask, near, border_value=1)
+    return shell
