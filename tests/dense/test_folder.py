@@ -15,7 +15,7 @@ from labelwise.dense.folder import by_doubt, write_folder
 from labelwise.dense.maps import Settings
 from volume_files import SHAPE, nifti
 
-SETTINGS = Settings(["epistemic"], "log", {}, as_float=False, compress=True)
+SETTINGS = Settings(["epistemic"], "log", {}, as_float=False, compress=True, figures=True)
 
 
 @pytest.fixture
@@ -43,20 +43,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def write(
-    members: list[Path], folder: Path, worst: int = 20, figures: bool = True, **settings: Any
-) -> list[Any]:
+def write(members: list[Path], folder: Path, worst: int = 20, **settings: Any) -> list[Any]:
     def progress(done: int, of: int) -> None:
         assert 0 <= done < of
 
-    return write_folder(
-        lw.dense.cases(*members),
-        folder,
-        SETTINGS._replace(**settings),
-        figures=figures,
-        worst=worst,
-        progress=progress,
-    )
+    cases = lw.dense.cases(*members)
+    return write_folder(cases, folder, SETTINGS._replace(**settings), worst, progress)
 
 
 def test_tables_maps_and_figures(members: list[Path], tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from scipy.stats import entropy
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise.dense import predictions
 from labelwise.dense.predictions import Predicted, is_any_of, most_likely
 from volume_files import SHAPE, hard_members, nifti, normalized, probabilities, soft_members
 
@@ -41,15 +40,6 @@ def test_probabilities(tmp_path: Path) -> None:
     for member, own in zip(found.members, probs, strict=True):
         assert np.array_equal(member.T, own.argmax(axis=-1))
     assert found.entropy == pytest.approx(entropy(mean, base=2, axis=-1).sum(), rel=1e-5)
-
-
-@pytest.mark.parametrize("slab", [1, 100, 1 << 20])
-def test_slabs_change_nothing(tmp_path: Path, slab: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    (case,) = lw.dense.cases(*soft_members(tmp_path))
-    expected = lw.dense.structures(case)
-    monkeypatch.setattr(predictions, "SLAB", slab)
-    for row, other in zip(lw.dense.structures(case), expected, strict=True):
-        assert row == pytest.approx(other)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])

@@ -94,11 +94,9 @@ def command(
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
-    settings = Settings(parts, loss, events, as_float, compress)
+    settings = Settings(parts, loss, events, as_float, compress, figures)
     with progress_bar("dense") as progress:
-        examined = write_folder(
-            found, output, settings, figures=figures, worst=worst, progress=progress
-        )
+        examined = write_folder(found, output, settings, worst, progress)
     rows = [row for one in examined for row in one.structures]
     detection = failure_detection(rows)
     if as_json:

@@ -43,28 +43,26 @@ def write_folder(
     cases: Sequence[Case],
     folder: Path,
     settings: Settings,
-    *,
-    figures: bool,
     worst: int,
     progress: Callable[[int, int], None],
 ) -> list[Finished]:
-    """Tables of all cases, and maps and ``figures`` of the ``worst``."""
+    """Tables of all cases, and maps and figures of the ``worst``."""
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
-    few = len(cases) <= worst  # then all are shown, and read only once
-    without_maps = settings._replace(parts=[])
+    first = settings
+    if len(cases) > worst:
+        first = settings._replace(parts=[], figures=False)
     finished = []
     for i, case in enumerate(cases):
         progress(i, len(cases))
-        own = settings if few else without_maps
-        finished.append(_finish(case, folder, own, figures and few))
+        finished.append(_finish(case, folder, first))
     rows = [row for one in finished for row in one.structures]
     shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
     for case in cases:
-        if case.name in shown and not few:
-            _finish(case, folder, settings, figures)
+        if case.name in shown:
+            _finish(case, folder, settings)
     write_rows(folder / "cases.csv", rows)
     write_rows(folder / "components.csv", [row for one in finished for row in one.components])
-    if figures:
+    if settings.figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished
 
@@ -76,9 +74,9 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     write_file(path, "".join(lines))
 
 
-def _finish(case: Case, folder: Path, settings: Settings, figures: bool) -> Finished:
+def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
-    described: list[Any] = [__version__, settings, figures, case.class_names]
+    described: list[Any] = [__version__, settings, case.class_names]
     for volume in case.volumes:
         status = volume.file.stat()
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
@@ -94,13 +92,14 @@ def _finish(case: Case, folder: Path, settings: Settings, figures: bool) -> Fini
         finished.components.extend(details.components)
         if settings.parts:
             write_maps(details, folder / "maps", settings)
-        if figures:
+        if settings.figures:
             pictures[details.name] = cut_planes(details)
     if settings.parts:
         write_segmentation(predicted, folder / "maps", settings)
-    for row in by_doubt(finished.structures)[: FIGURES if figures else 0]:
-        (folder / "figures").mkdir(exist_ok=True)
-        draw(pictures[row["structure"]], folder / _figure(row))
+    for row in by_doubt(finished.structures)[:FIGURES]:
+        if settings.figures:
+            (folder / "figures").mkdir(exist_ok=True)
+            draw(pictures[row["structure"]], folder / _figure(row))
     write_file(record, json.dumps(finished))
     return finished
 

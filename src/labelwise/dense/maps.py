@@ -24,13 +24,14 @@ from .structures import Details, examine
 
 
 class Settings(NamedTuple):
-    """How maps are computed and written; see `maps`."""
+    """How maps are computed and written (see `maps`), and whether figures are."""
 
     parts: Sequence[str]
     loss: LossName | Loss
     events: Events | None
     as_float: bool
     compress: bool
+    figures: bool
 
 
 def maps(
@@ -81,7 +82,7 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
-    settings = Settings(parts, loss, events, as_float, compress)
+    settings = Settings(parts, loss, events, as_float, compress, figures=False)
     predicted = Predicted(case)
     paths = []
     for details in examine(predicted, loss, events, parts):

@@ -2,7 +2,7 @@
 label maps, whose votes are counted.
 
 Label-wise uncertainty of a structure depends only on the probability of that structure, so that
-structures are computed one after another, slab by slab: memory does not grow with their number.
+structures are computed one after another, plane by plane: memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import entr
 
-from .. import joint
 from .._arrays import Array
 from .._errors import InputError, suggest
 from .._validation.probabilities import check_probabilities
 from ..decomposition import decompose
-from ..distributions import Ensemble, MultiLabelEnsemble
+from ..distributions import MultiLabelEnsemble
 from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
 
-SLAB = 1 << 17  # values of a member that are read at once; those of all members stay in the cache
 PLANES = 8  # looked at to tell classes from regions
 MOST_LABELS = 1000  # an image that is taken for a label map has more
 Events = Mapping[str, Sequence[int | str]]
@@ -77,8 +76,8 @@ class Predicted:
             self.members = [self.mean.copy() for _ in self.arrays]
         self.entropy = 0.0
         """Entropy of the mean prediction, summed over the voxels, in bits."""
-        for slab in self._slabs(len(self.channels)):
-            self._average(slab)
+        for z in range(len(self.mean)):
+            self._average(z)
 
     @property
     def sentence(self) -> str:
@@ -89,39 +88,31 @@ class Predicted:
             return f"probabilities of {len(self.channels)} regions that may overlap"
         return f"probabilities of {len(self.channels)} classes, the background first"
 
-    def _slabs(self, n_channels: int) -> Iterator[slice]:
-        """Slices of the first axis, z, thinner for many channels."""
-        depth, *plane = self.case.grid.shape
-        step = max(1, SLAB // int(np.prod(plane) * n_channels))
-        for start in range(0, depth, step):
-            yield slice(start, start + step)
+    def _chances(self, m: int, z: int, channels: Sequence[int]) -> Array:
+        """The probabilities of some channels by a member, in a plane; a vote is 0 or 1."""
+        if self.kind != "votes":
+            return self.arrays[m][channels, z]
+        plane = self.arrays[m][z]
+        return np.stack([plane == label for label in channels], dtype=np.float32, casting="unsafe")
 
-    def _average(self, slab: slice) -> None:
+    def _average(self, z: int) -> None:
         """Check probabilities, and find the most likely class by the mean and by each member."""
-        mean = np.zeros((len(self.channels), *self.mean[slab].shape), np.float32)
+        mean = np.zeros((len(self.channels), *self.mean[z].shape), np.float32)
         for m, volume in enumerate(self.case.members):
-            if self.kind == "votes":
-                for k, label in enumerate(self.channels):
-                    mean[k] += self.arrays[m][slab] == label
-                continue
-            probs = self.arrays[m][:, slab]
+            chances = self._chances(m, z, self.channels)
             try:
-                rows = np.moveaxis(probs, 0, -1)[None]
-                check_probabilities(rows, "values", sum_to_one=self.kind == "probabilities")
+                rows = np.moveaxis(chances, 0, -1)[None]
+                check_probabilities(rows, "values", sum_to_one=self.kind != "regions")
             except InputError as error:  # its advice is about other options
                 raise volume.error(error.sentence) from error
-            mean += probs
             if self.kind == "probabilities":
-                self.members[m][slab] = most_likely(probs)
+                self.members[m][z] = most_likely(chances)
+            mean += chances
         mean /= len(self.arrays)
-        if self.kind == "regions":
-            total = decompose(MultiLabelEnsemble(mean[None], class_axis=1)).total
-        elif len(mean) == 1:
-            return  # label maps in which nobody has seen anything
-        else:
-            total = joint.decompose(Ensemble(mean[None], class_axis=1)).total
-            self.mean[slab] = np.array(self.channels)[most_likely(mean)]
-        self.entropy += float(total.sum(dtype=float))
+        self.mean[z] = np.array(self.channels)[most_likely(mean)]
+        if self.kind == "regions":  # each has an entropy of its own
+            mean = np.concatenate([mean, 1 - mean])
+        self.entropy += float(entr(mean).sum(dtype=float) / np.log(2))
 
     def structures(self, events: Events | None) -> list[Structure]:
         """All classes but the background, then the events."""
@@ -174,18 +165,14 @@ class Predicted:
         self, structure: Structure, loss: LossName | Loss, volumes: Mapping[str, Array]
     ) -> None:
         """Fill volumes of the parts of uncertainty."""
-        for slab in self._slabs(1):
-            chances = np.zeros((len(self.arrays), *self.mean[slab].shape), np.float32)
-            for chance, array in zip(chances, self.arrays, strict=True):
-                for channel in structure.channels:
-                    if self.kind == "votes":
-                        chance += array[slab] == channel
-                    else:
-                        chance += array[channel, slab]
-            np.minimum(chances, 1, out=chances)  # a sum may be larger by its rounding
-            u = decompose(MultiLabelEnsemble(chances[..., None]), loss)
+        for z in range(len(self.mean)):
+            chances = []
+            for m in range(len(self.arrays)):
+                chance = self._chances(m, z, structure.channels).sum(axis=0, dtype=np.float32)
+                chances.append(np.minimum(chance, 1))  # a sum may be larger by its rounding
+            u = decompose(MultiLabelEnsemble(np.stack(chances)[..., None]), loss)
             for part, volume in volumes.items():
-                volume[slab] = getattr(u, part)[..., 0]
+                volume[z] = getattr(u, part)[..., 0]
 
 
 def _recognize(array: Array) -> str:
