@@ -14,6 +14,8 @@ from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
+COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
+COLUMNS += ["au_per_volume", "dice"]
 
 
 @click.command()
@@ -65,14 +67,10 @@ def command(
     images: Path | None,
     truth: Path | None,
     class_names: Any,
-    events: dict[str, list[str]],
     maps: tuple[str, ...],
     worst: int,
-    figures: bool,
-    as_float: bool,
-    compress: bool,
-    loss: Any,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Label-wise uncertainty of segmentations: per voxel, structure and connected component.
 
@@ -94,9 +92,8 @@ def command(
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
-    settings = Settings(parts, loss, events, as_float, compress, figures)
     with progress_bar("dense") as progress:
-        examined = write_folder(found, output, settings, worst, progress)
+        examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
     rows = [row for one in examined for row in one.structures]
     detection = failure_detection(rows)
     if as_json:
@@ -107,10 +104,8 @@ def command(
         echo(f"{size}: {sentence}", err=True)
     if not all(case.grid.placed for case in found):
         echo("Files without an affine: voxels are taken to be 1 mm apart", err=True)
-    columns = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
-    columns += ["au_per_volume", *(["dice"] if truth else [])]
-    shown = [[row[key] for key in columns] for row in by_doubt(rows)[:SHOWN]]
-    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", columns, shown)
+    shown = [[row.get(key) for key in COLUMNS] for row in by_doubt(rows)[:SHOWN]]
+    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", COLUMNS, shown)
     if detection:
         title = "Failure detection: area under risk (1 − Dice) and coverage, lower is better"
         echo_table(title, list(detection[0]), [list(entry.values()) for entry in detection])
@@ -133,4 +128,4 @@ def _event(text: str) -> tuple[str, list[str]]:
     name, _, labels = text.partition("=")
     if not name or not labels:
         raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
-    return name, [label.strip() for label in labels.split(",")]
+    return name, labels.split(",")

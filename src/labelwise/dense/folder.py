@@ -16,7 +16,7 @@ from .cases import Case
 from .figures import Picture, cut_planes, draw
 from .maps import Settings, file_name, write_maps, write_segmentation
 from .predictions import Predicted
-from .structures import Row, examine
+from .structures import Row, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
 START = """<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>
@@ -88,8 +88,8 @@ def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
     for details in examine(predicted, settings.loss, settings.events, settings.parts):
-        finished.structures.append(details.row)
-        finished.components.extend(details.components)
+        finished.structures.append(row_of_structure(details))
+        finished.components.extend(rows_of_components(details))
         if settings.parts:
             write_maps(details, folder / "maps", settings)
         if settings.figures:

@@ -18,7 +18,7 @@ from ..decomposition import PARTS
 from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
-from .images import Volume, nibabel
+from .images import nibabel
 from .predictions import Events, Predicted
 from .structures import Details, examine
 
@@ -92,46 +92,42 @@ def maps(
 
 def write_maps(details: Details, folder: Path, settings: Settings) -> list[Path]:
     """Write maps of a structure, and its components."""
-    grid, scale = details.case.grid, None
-    if not settings.as_float:
-        scale = float(np.max(as_loss(settings.loss).maximum)) / np.iinfo(np.uint16).max
-    numbers = np.zeros(grid.shape, details.numbers.dtype)
+    numbers = np.zeros(details.predicted.case.grid.shape, details.numbers.dtype)
     numbers[details.box] = details.numbers
-    start = folder / f"{details.case.name}_{file_name(details.name)}"
     paths = []
-    for part in settings.parts:
-        values = details.uncertainty[part]
-        paths.append(write_nifti(f"{start}_{part}", values, grid, settings.compress, scale))
-    return [*paths, write_nifti(f"{start}_components", numbers, grid, settings.compress)]
+    for name in (*settings.parts, "components"):
+        values = details.uncertainty.get(name, numbers)
+        name = f"{file_name(details.name)}_{name}"
+        paths.append(_write_nifti(folder, name, values, details.predicted.case, settings))
+    return paths
 
 
 def write_segmentation(predicted: Predicted, folder: Path, settings: Settings) -> list[Path]:
     """Write the mean prediction; regions may overlap and have none."""
     if predicted.kind == "regions":
         return []
-    start, grid = folder / f"{predicted.case.name}_segmentation", predicted.case.grid
-    return [write_nifti(f"{start}", predicted.mean, grid, settings.compress)]
+    return [_write_nifti(folder, "segmentation", predicted.mean, predicted.case, settings)]
 
 
-def write_nifti(
-    start: str, values: Array, grid: Volume, compress: bool, scale: float | None = None
-) -> Path:
-    """Write an array (z, y, x), whole or not at all, plane by plane; with ``scale`` as 16-bit
-    multiples of it.
+def _write_nifti(folder: Path, name: str, values: Array, case: Case, settings: Settings) -> Path:
+    """Write an array (z, y, x), whole or not at all, plane by plane; uncertainty as multiples of
+    the smallest step of 16 bits, if not as float.
     """
-    dtype = values.dtype.type if scale is None else np.uint16
-    image = nibabel().Nifti1Image(np.broadcast_to(dtype(0), values.T.shape), grid.affine)
-    image.set_data_dtype(dtype)
+    scale, dtype = 1.0, values.dtype.type
+    if values.dtype.kind == "f" and not settings.as_float:
+        dtype = np.uint16
+        scale = float(np.max(as_loss(settings.loss).maximum)) / np.iinfo(dtype).max
+    image = nibabel().Nifti1Image(np.broadcast_to(dtype(0), values.T.shape), case.grid.affine)
     image.header.set_xyzt_units("mm")
-    image.header.set_slope_inter(scale or 1, 0)
-    path = Path(f"{start}.nii{'.gz' if compress else ''}")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    image.header.set_slope_inter(scale, 0)
+    path = folder / f"{case.name}_{name}.nii{'.gz' if settings.compress else ''}"
+    folder.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file, ExitStack() as stack:
-        if compress:
+        if settings.compress:
             file = stack.enter_context(gzip.GzipFile("", "wb", 1, file, mtime=0))
         image.header.write_to(file)
         for plane in values:
-            if scale is not None:
+            if scale != 1:
                 plane = np.rint(plane / scale)
             file.write(plane.astype(dtype).tobytes())
     return path

@@ -7,7 +7,7 @@ structures are computed one after another, plane by plane: memory does not grow 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,11 @@ from .images import Volume
 
 PLANES = 8  # looked at to tell classes from regions
 MOST_LABELS = 1000  # an image that is taken for a label map has more
+SENTENCES = {
+    "votes": "label maps. Votes have no aleatoric part: AU is 0, and EU is TU",
+    "regions": "probabilities of {} regions that may overlap",
+    "probabilities": "probabilities of {} classes, the background first",
+}
 Events = Mapping[str, Sequence[int | str]]
 
 
@@ -68,7 +73,7 @@ class Predicted:
             raise case.members[0].error(
                 f"classes: {self.sentence}; the class names or the truth also have {unknown}"
             )
-        self.mean = np.zeros(case.grid.shape, smallest_type(self.channels))
+        self.mean = np.zeros(case.grid.shape, _smallest_type(self.channels))
         """The most likely class by the mean prediction."""
         self.members = self.arrays
         """The most likely class by each member; of regions, which overlap, their probabilities."""
@@ -82,11 +87,7 @@ class Predicted:
     @property
     def sentence(self) -> str:
         """What the members were taken for."""
-        if self.kind == "votes":
-            return "label maps. Votes have no aleatoric part: AU is 0, and EU is TU"
-        if self.kind == "regions":
-            return f"probabilities of {len(self.channels)} regions that may overlap"
-        return f"probabilities of {len(self.channels)} classes, the background first"
+        return SENTENCES[self.kind].format(len(self.channels))
 
     def _chances(self, m: int, z: int, channels: Sequence[int]) -> Array:
         """The probabilities of some channels by a member, in a plane; a vote is 0 or 1."""
@@ -130,7 +131,7 @@ class Predicted:
         found = names | {str(k): [k] for k in self.channels if k not in named}
         for event, classes in (events or {}).items():
             found[event] = []
-            for name in map(str, classes):
+            for name in map(str.strip, map(str, classes)):
                 if name not in choices or event in choices:
                     raise InputError(
                         f"`events`: {event!r} must have a name of its own and classes of case "
@@ -196,9 +197,9 @@ def is_any_of(array: Array, labels: Sequence[int]) -> Array:
     return found
 
 
-def smallest_type(labels: Collection[int]) -> np.dtype[Any]:
+def _smallest_type(labels: Iterable[int]) -> np.dtype[Any]:
     """The smallest type of integers that holds all labels."""
-    return np.result_type(np.min_scalar_type(min(labels)), np.min_scalar_type(max(labels)))
+    return np.result_type(*map(np.min_scalar_type, labels))
 
 
 def _read_labels(volume: Volume, array: Array) -> tuple[Array, set[int]]:
@@ -213,16 +214,15 @@ def _read_labels(volume: Volume, array: Array) -> tuple[Array, set[int]]:
         labels.update(map(int, values))
     if len(labels) > MOST_LABELS:
         raise volume.error(f"labels: {len(labels):,} different values; is this an image?")
-    return array.astype(smallest_type(labels)), labels
+    return array.astype(_smallest_type(labels)), labels
 
 
 def most_likely(probs: Array) -> Array:
     """The channel with the largest value, of several the first: np.argmax, several times faster."""
-    largest = probs[0].astype(np.float32)
+    probs = probs.astype(np.float32, copy=False)
+    largest = probs[0].copy()
     channel = np.zeros(largest.shape, np.min_scalar_type(len(probs)))
-    for k in range(1, len(probs)):
-        other = probs[k].astype(np.float32, copy=False)
-        larger = other > largest
-        np.maximum(channel, larger * channel.dtype.type(k), out=channel)
+    for k, other in enumerate(probs):
+        np.copyto(channel, k, where=other > largest)
         np.maximum(largest, other, out=largest)
     return channel

@@ -13,18 +13,19 @@ from .._arrays import Array
 from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
-from .predictions import Events, Predicted
+from .predictions import Events, Predicted, Structure
 
 SHELL_MM = 2.0
 MARGIN_MM = 10.0  # around a structure: the shell is inside, and figures show it
+ZONES = ("per_volume", "outside", "inside", "shell")
 SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
 
 class Details(NamedTuple):
-    """All that is known of a structure of a case."""
+    """A structure of a case."""
 
-    case: Case
+    predicted: Predicted
     name: str
     box: tuple[slice, ...]
     """Around the structure, with a margin."""
@@ -36,8 +37,6 @@ class Details(NamedTuple):
     """
     numbers: Array
     """Of the component at each voxel of the box; 0 where neither a member nor the mean is."""
-    row: Row
-    components: list[Row]
 
 
 def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -79,7 +78,7 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return [details.row for details in examine(Predicted(case), loss, events)]
+    return [row_of_structure(details) for details in examine(Predicted(case), loss, events)]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -118,7 +117,7 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     2 1 7.0 1.0
     """
     found = examine(Predicted(case), loss, events)
-    return [row for details in found for row in details.components]
+    return [row for details in found for row in rows_of_components(details)]
 
 
 def examine(
@@ -127,55 +126,70 @@ def examine(
     """Every structure of a case in turn, also with the volumes of these ``parts``."""
     from scipy.ndimage import label
 
-    case, grid = predicted.case, predicted.case.grid
-    volumes = {part: np.empty(grid.shape, np.float32) for part in {*SHORT.values(), *parts}}
+    shape = predicted.case.grid.shape
+    volumes = {part: np.empty(shape, np.float32) for part in {*SHORT.values(), *parts}}
     for structure in predicted.structures(events):
-        seen = np.zeros(grid.shape, bool)
-        for _, mask in predicted.masks(structure):  # one at a time, and again in the box
-            seen |= mask
-        box = bounding_box(seen, np.ceil(MARGIN_MM / grid.spacing).astype(int))
-        masks: dict[str, list[Array]] = {"members": [], "mean": []}
-        for name, mask in predicted.masks(structure):
-            masks.setdefault(name, []).append(mask[box].copy())
+        box, masks = _masks_in_box(predicted, structure)
         predicted.uncertainty(structure, loss, volumes)
-        start: Row = {"case": case.name, "structure": structure.name}
-        row = start | {"members": len(masks["members"])} | _volumes(grid, masks)
-        agreement = [dice(one, other) for one, other in combinations(masks["members"], 2)]
-        row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
-        (mean,) = masks["mean"]
-        shell = find_shell(mean, grid.spacing)
-        voxels = np.count_nonzero(mean) or 1  # so that doubt stays finite
-        for short, part in SHORT.items():
-            total, near = volumes[part].sum(dtype=float), volumes[part][box]
-            at_border = near[shell].sum(dtype=float)
-            inside = near[mean & ~shell].sum(dtype=float)
-            outside = max(total - at_border - inside, 0)
-            sums = {"per_volume": total, "outside": outside, "inside": inside, "shell": at_border}
-            row |= {f"{short}_{name}": float(value / voxels) for name, value in sums.items()}
-        row["mean_entropy"] = predicted.entropy / predicted.mean.size
-        row["entropy_per_volume"] = predicted.entropy / voxels
-        for truth in masks.get("truth", ()):
-            row |= {"true_ml": grid.ml(truth), "dice": dice(mean, truth)}
-        union = np.logical_or.reduce([mean, *masks["members"]])
-        numbers, row["components"] = label(union, np.ones((3, 3, 3)))
-        numbers = numbers.astype(np.min_scalar_type(row["components"]))
-        found = Details(case, structure.name, box, masks, volumes, numbers, row, [])
-        found.components.extend(_components(found, start))
-        yield found
+        union = np.logical_or.reduce([*masks["mean"], *masks["members"]])
+        numbers, n = label(union, np.ones((3, 3, 3)))
+        numbers = numbers.astype(np.min_scalar_type(n))
+        yield Details(predicted, structure.name, box, masks, volumes, numbers)
 
 
-def _components(details: Details, start: Row) -> Iterator[Row]:
+def _masks_in_box(
+    predicted: Predicted, structure: Structure
+) -> tuple[tuple[slice, ...], dict[str, list[Array]]]:
+    """A box around all masks of a structure, and the masks in it; only one is ever whole."""
+    grid = predicted.case.grid
+    seen = np.zeros(grid.shape, bool)
+    for _, mask in predicted.masks(structure):
+        seen |= mask
+    box = bounding_box(seen, np.ceil(MARGIN_MM / grid.spacing).astype(int))
+    masks: dict[str, list[Array]] = {}
+    for name, mask in predicted.masks(structure):
+        masks.setdefault(name, []).append(mask[box].copy())
+    return box, masks
+
+
+def row_of_structure(details: Details) -> Row:
+    """Volumes, agreement and uncertainty; see `structures`."""
+    predicted, grid = details.predicted, details.predicted.case.grid
+    members, (mean,) = details.masks["members"], details.masks["mean"]
+    row: Row = {"case": predicted.case.name, "structure": details.name, "members": len(members)}
+    row |= _volumes(grid, details.masks)
+    agreement = [dice(one, other) for one, other in combinations(members, 2)]
+    row["pairwise_dice"], row["pairwise_dice_lowest"] = fmean(agreement), min(agreement)
+    shell = find_shell(mean, grid.spacing)
+    voxels = np.count_nonzero(mean) or 1  # so that doubt stays finite
+    for short, part in SHORT.items():
+        volume = details.uncertainty[part]
+        near, total = volume[details.box], volume.sum(dtype=float)
+        zones = near[mean & ~shell].sum(dtype=float), near[shell].sum(dtype=float)
+        sums = total, max(total - sum(zones), 0), *zones
+        for name, value in zip(ZONES, sums, strict=True):
+            row[f"{short}_{name}"] = float(value / voxels)
+    row["mean_entropy"] = predicted.entropy / predicted.mean.size
+    row["entropy_per_volume"] = predicted.entropy / voxels
+    for truth in details.masks.get("truth", ()):
+        row["true_ml"], row["dice"] = grid.ml(truth), dice(mean, truth)
+    row["components"] = int(details.numbers.max())
+    return row
+
+
+def rows_of_components(details: Details) -> Iterator[Row]:
     """One row for each connected component."""
     from scipy.ndimage import center_of_mass, find_objects
 
-    grid, epistemic = details.case.grid, details.uncertainty["epistemic"][details.box]
+    case, epistemic = details.predicted.case, details.uncertainty["epistemic"][details.box]
     for k, box in enumerate(find_objects(details.numbers), start=1):
         mask = details.numbers[box] == k
         own = {name: [other[box] & mask for other in x] for name, x in details.masks.items()}
-        row = start | {"component": k} | _volumes(grid, own)
-        corners = [edge.start for edge in box], [edge.start for edge in details.box]
-        center = np.sum([center_of_mass(mask), *corners], axis=0)
-        row |= dict(zip("xyz", grid.world(center).tolist(), strict=True))
+        row: Row = {"case": case.name, "structure": details.name, "component": k}
+        row |= _volumes(case.grid, own)
+        edges = zip(center_of_mass(mask), box, details.box, strict=True)
+        center = [place + edge.start + outer.start for place, edge, outer in edges]
+        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
         row["members"] = sum(bool(other.any()) for other in own["members"])
         row["eu"] = float(epistemic[box][mask].mean(dtype=float))
         for truth in own.get("truth", ()):
