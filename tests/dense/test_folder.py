@@ -12,16 +12,10 @@ import pytest
 import labelwise as lw
 from labelwise.dense import folder as module
 from labelwise.dense.folder import by_doubt, write_folder
+from labelwise.dense.maps import Settings
 from volume_files import SHAPE, nifti
 
-SETTINGS: dict[str, Any] = {
-    "maps": ["epistemic"],
-    "figures": True,
-    "loss": "log",
-    "events": {},
-    "as_float": False,
-    "compress": True,
-}
+SETTINGS = Settings(["epistemic"], "log", {}, as_float=False, compress=True, figures=True)
 
 
 @pytest.fixture
@@ -53,8 +47,8 @@ def write(members: list[Path], folder: Path, worst: int = 20, **settings: Any) -
     def progress(done: int, of: int) -> None:
         assert 0 <= done < of
 
-    options = SETTINGS | settings
-    return write_folder(lw.dense.cases(*members), folder, worst=worst, progress=progress, **options)
+    cases = lw.dense.cases(*members)
+    return write_folder(cases, folder, SETTINGS._replace(**settings), worst, progress)
 
 
 def test_tables_maps_and_figures(members: list[Path], tmp_path: Path) -> None:
@@ -85,7 +79,7 @@ def test_only_the_worst_are_shown(members: list[Path], tmp_path: Path) -> None:
 
 
 def test_without_maps_and_figures(members: list[Path], tmp_path: Path) -> None:
-    write(members, tmp_path / "out", maps=[], figures=False)
+    write(members, tmp_path / "out", parts=[], figures=False)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {"cases.csv", "components.csv", ".finished"}
 

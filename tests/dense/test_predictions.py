@@ -10,7 +10,6 @@ from scipy.stats import entropy
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise.dense import predictions
 from labelwise.dense.predictions import Predicted, is_any_of, most_likely
 from volume_files import SHAPE, hard_members, nifti, normalized, probabilities, soft_members
 
@@ -41,15 +40,6 @@ def test_probabilities(tmp_path: Path) -> None:
     for member, own in zip(found.members, probs, strict=True):
         assert np.array_equal(member.T, own.argmax(axis=-1))
     assert found.entropy == pytest.approx(entropy(mean, base=2, axis=-1).sum(), rel=1e-5)
-
-
-@pytest.mark.parametrize("slab", [1, 100, 1 << 20])
-def test_slabs_change_nothing(tmp_path: Path, slab: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    (case,) = lw.dense.cases(*soft_members(tmp_path))
-    expected = lw.dense.structures(case)
-    monkeypatch.setattr(predictions, "SLAB", slab)
-    for row, other in zip(lw.dense.structures(case), expected, strict=True):
-        assert row == pytest.approx(other)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
@@ -96,7 +86,7 @@ def test_regions(tmp_path: Path) -> None:
     assert found.sentence == "probabilities of 2 regions that may overlap"
     assert names(found) == ["0", "1"]
     chances = np.stack([volume.read()[1] for volume in found.case.members])
-    mean, members = found.masks(found.structures(None)[1])
+    *members, mean = [mask for _, mask in found.masks(found.structures(None)[1])]
     assert np.array_equal(mean, chances.mean(axis=0) > 0.5)
     for mask, own in zip(members, chances, strict=True):
         assert np.array_equal(mask, own > 0.5)
@@ -130,15 +120,15 @@ def test_regions_and_their_truth(tmp_path: Path) -> None:
         '{"labels": {"background": 0, "whole": [1, 2], "core": 2}}'
     )
     found = predicted(folders, truth=tmp_path / "truth")
-    whole, core = found.structures(None)
-    assert np.array_equal(found.true_mask(whole).T, labels > 0)
-    assert np.array_equal(found.true_mask(core).T, labels == 2)
+    whole, core = [dict(found.masks(structure)) for structure in found.structures(None)]
+    assert np.array_equal(whole["truth"].T, labels > 0)
+    assert np.array_equal(core["truth"].T, labels == 2)
     # the same names for label maps: structures made of labels
     for folder in folders:
         nifti(folder / "t.nii", labels, dtype="u1")
     voted = predicted(folders)
     assert names(voted) == ["whole", "core"]
-    assert np.array_equal(voted.masks(voted.structures(None)[0])[0].T, labels > 0)
+    assert np.array_equal(dict(voted.masks(voted.structures(None)[0]))["mean"].T, labels > 0)
 
 
 def test_regions_have_no_events_and_need_all_names(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
+COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
+COLUMNS += ["au_per_volume", "dice"]
 
 
 @click.command()
@@ -66,6 +68,7 @@ def command(
     truth: Path | None,
     class_names: Any,
     maps: tuple[str, ...],
+    worst: int,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -84,12 +87,13 @@ def command(
     """
     from ..dense.cases import cases as find_cases
     from ..dense.folder import by_doubt, write_folder
+    from ..dense.maps import Settings
     from ..dense.scores import failure_detection
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
-    settings["maps"] = [part for part in dict.fromkeys(maps) if part != "none"]
+    parts = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
-        examined = write_folder(found, output, progress=progress, **settings)
+        examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
     rows = [row for one in examined for row in one.structures]
     detection = failure_detection(rows)
     if as_json:
@@ -100,10 +104,8 @@ def command(
         echo(f"{size}: {sentence}", err=True)
     if not all(case.grid.placed for case in found):
         echo("Files without an affine: voxels are taken to be 1 mm apart", err=True)
-    columns = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
-    columns += ["au_per_volume", *(["dice"] if truth else [])]
-    shown = [[row[key] for key in columns] for row in by_doubt(rows)[:SHOWN]]
-    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", columns, shown)
+    shown = [[row.get(key) for key in COLUMNS] for row in by_doubt(rows)[:SHOWN]]
+    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", COLUMNS, shown)
     if detection:
         title = "Failure detection: area under risk (1 − Dice) and coverage, lower is better"
         echo_table(title, list(detection[0]), [list(entry.values()) for entry in detection])
@@ -126,4 +128,4 @@ def _event(text: str) -> tuple[str, list[str]]:
     name, _, labels = text.partition("=")
     if not name or not labels:
         raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
-    return name, [label.strip() for label in labels.split(",")]
+    return name, labels.split(",")

@@ -127,10 +127,9 @@ def _files_by_case(place: Path) -> dict[str, Path]:
 
 def _volumes_by_case(place: PathLike, names: Sequence[str]) -> dict[str, Volume]:
     """The file of each case, which may end in _0000 as nnU-Net's images do."""
-    place = Path(place)
-    found = _files_by_case(place)
-    if place.is_file() and len(names) == 1:
-        return {names[0]: open_volume(place)}
+    found = _files_by_case(Path(place))
+    if Path(place).is_file():  # of a single case
+        found = {names[0]: Path(place)}
     files = {stem.removesuffix("_0000"): file for stem, file in found.items()} | found
     missing = [name for name in names if name not in files]
     if missing:

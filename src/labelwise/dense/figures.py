@@ -11,10 +11,9 @@ from .._arrays import Array
 from ..io.atomic import replacing
 from ..plots._style import TRUTH, pyplot, tick_text
 from .images import nibabel
-from .structures import SHORT, Details, bounding_box
+from .structures import SHORT, Details
 
-MARGIN_MM = 10.0
-SMOOTHED_MM = 5.0  # a place is worse than a voxel; at least three voxels
+SMOOTHED_MM = 2.0  # a place is worse than a voxel
 PLANES = ("sagittal, P to A", "coronal, R to L", "axial, R to L")
 LINES = {"members": ("#56B4E9", 0.7), "mean": ("#E69F00", 1.4), "truth": (TRUTH, 1.4)}
 PARTS = tuple(SHORT.values())
@@ -32,33 +31,24 @@ class Picture(NamedTuple):
 
 def cut_planes(details: Details) -> Picture:
     """Cut a structure through the place where epistemic uncertainty is highest."""
-    from scipy.ndimage import uniform_filter
+    from scipy.ndimage import gaussian_filter
 
-    grid, shown = details.case.grid, details.numbers > 0
-    volumes = {part: [details.uncertainty[part]] for part in PARTS}
-    volumes |= {"members": details.members, "mean": [details.mean]}
-    if details.truth is not None:
-        volumes["truth"] = [details.truth]
-        shown |= details.truth
-    if details.case.image is not None:
-        channels = details.case.image.read().reshape(-1, *grid.shape)
-        volumes["image"] = [channels[0]]
-    box = bounding_box(shown, np.ceil(MARGIN_MM / grid.spacing).astype(int).tolist())
-    turn = nibabel().io_orientation(grid.affine)
-
-    def turned(several: list[Array]) -> Array:
-        """Axes toward right, front and head, for pictures only; the last counts volumes."""
-        cropped = np.stack([volume[box].T for volume in several], axis=-1)
-        return np.asarray(nibabel().apply_orientation(cropped, turn))
-
-    cropped = {name: turned(several) for name, several in volumes.items()}
-    spacing = grid.spacing[::-1][np.argsort(turn[:, 0])]
-    size = np.maximum(SMOOTHED_MM // spacing, 3).astype(int).tolist()
-    doubt = uniform_filter(cropped["epistemic"][..., 0], size, mode="constant")
+    case, box = details.predicted.case, details.box
+    volumes = details.masks | {part: [details.uncertainty[part][box]] for part in PARTS}
+    if case.image is not None:
+        channels = case.image.read().reshape(-1, *case.grid.shape)
+        volumes["image"] = [channels[0][box]]
+    shown, spacing = {}, case.grid.spacing
+    for name, several in volumes.items():  # axes toward right, front and head, for pictures only
+        values = np.stack(several).T
+        values = values.astype(np.uint8 if values.dtype == bool else np.float32)
+        image = nibabel().as_closest_canonical(nibabel().Nifti1Image(values, case.grid.affine))
+        shown[name], spacing = np.asarray(image.dataobj), np.array(image.header.get_zooms()[:3])
+    doubt = gaussian_filter(shown["epistemic"][..., 0], SMOOTHED_MM / spacing, mode="constant")
     planes = []
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):
-        planes.append({name: np.take(x, place, axis).T for name, x in cropped.items()})
-    return Picture(f"{details.case.name}, {details.name}", spacing, planes)
+        planes.append({name: np.take(x, place, axis).T for name, x in shown.items()})
+    return Picture(f"{case.name}, {details.name}", spacing, planes)
 
 
 def draw(picture: Picture, path: Path) -> None:
@@ -66,26 +56,26 @@ def draw(picture: Picture, path: Path) -> None:
     plt: Any = pyplot()
     figure, axes = plt.subplots(3, 3, figsize=(10, 9), layout="constrained")
     highest = max(cut[part].max() for cut in picture.planes for part in PARTS) or 1
-    for axis, (cut, row) in enumerate(zip(picture.planes, axes, strict=True)):
+    for axis, cut in enumerate(picture.planes):
         width, height = np.delete(picture.spacing, axis)
-        row[0].imshow(cut.get("image", 0 * cut["mean"])[0], "gray", origin="lower")
+        outlines, *others = row = axes[axis]
+        outlines.imshow(cut.get("image", 0 * cut["mean"])[0], "gray", origin="lower")
+        outlines.set(ylabel=PLANES[axis], title="outlines")
         for name, (color, thickness) in LINES.items():
             for mask in cut.get(name, ()):
                 if mask.any() and min(mask.shape) > 1:
-                    row[0].contour(mask, [0.5], colors=color, linewidths=thickness)
-        row[0].set(ylabel=PLANES[axis], title="outlines")
-        for ax, part in zip(row[1:], PARTS, strict=True):
-            shown = ax.imshow(cut[part][0], "magma", vmin=0, vmax=highest, origin="lower")
+                    outlines.contour(mask, [0.5], colors=color, linewidths=thickness)
+            if name in cut and axis == 0:
+                outlines.plot([], [], color=color, label=name)
+        for ax, part in zip(others, PARTS, strict=True):
+            heat = ax.imshow(cut[part][0], "magma", vmin=0, vmax=highest, origin="lower")
             ax.set_title(part)
         for ax in row:
             ax.set(xticks=[], yticks=[], aspect=height / width)
             if axis > 0:  # as radiologists see it: the patient's right is on the left
                 ax.invert_xaxis()
-    figure.colorbar(shown, ax=axes, shrink=0.5)
+    figure.colorbar(heat, ax=axes, shrink=0.5)
     figure.suptitle(tick_text(picture.title, 70))
-    for name, (color, _) in LINES.items():
-        if name in picture.planes[0]:
-            axes[0, 0].plot([], [], color=color, label=name)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=100)

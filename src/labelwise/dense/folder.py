@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..io.atomic import write_file
 from ..io.csv import csv_texts
-from ..losses import LossName
 from .cases import Case
 from .figures import Picture, cut_planes, draw
-from .maps import file_name, write_maps, write_segmentation
-from .predictions import Events, Predicted
-from .structures import Row, examine
+from .maps import Settings, file_name, write_maps, write_segmentation
+from .predictions import Predicted
+from .structures import Row, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
 START = """<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>
@@ -43,30 +42,27 @@ def by_doubt(rows: Sequence[Row]) -> list[Row]:
 def write_folder(
     cases: Sequence[Case],
     folder: Path,
-    *,
-    maps: Sequence[str],
-    figures: bool,
+    settings: Settings,
     worst: int,
     progress: Callable[[int, int], None],
-    **settings: Any,
 ) -> list[Finished]:
-    """Tables of all cases, and ``maps`` and ``figures`` of the ``worst``; ``settings`` are the
-    loss, the events, and how maps are written.
-    """
+    """Tables of all cases, and maps and figures of the ``worst``."""
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
-    few = len(cases) <= worst  # then all are shown, and read only once
+    first = settings
+    if len(cases) > worst:
+        first = settings._replace(parts=[], figures=False)
     finished = []
     for i, case in enumerate(cases):
         progress(i, len(cases))
-        finished.append(_finish(case, folder, maps if few else [], figures and few, **settings))
+        finished.append(_finish(case, folder, first))
     rows = [row for one in finished for row in one.structures]
     shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
     for case in cases:
-        if case.name in shown and not few:
-            _finish(case, folder, maps, figures, **settings)
+        if case.name in shown:
+            _finish(case, folder, settings)
     write_rows(folder / "cases.csv", rows)
     write_rows(folder / "components.csv", [row for one in finished for row in one.components])
-    if figures:
+    if settings.figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished
 
@@ -78,20 +74,9 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     write_file(path, "".join(lines))
 
 
-def _finish(
-    case: Case,
-    folder: Path,
-    maps: Sequence[str],
-    figures: bool,
-    *,
-    loss: LossName,
-    events: Events,
-    as_float: bool,
-    compress: bool,
-) -> Finished:
+def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
-    described: list[Any] = [__version__, maps, figures, loss, events, as_float, compress]
-    described.append(case.class_names)
+    described: list[Any] = [__version__, settings, case.class_names]
     for volume in case.volumes:
         status = volume.file.stat()
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
@@ -102,18 +87,19 @@ def _finish(
     predicted = Predicted(case)
     finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
-    for details in examine(predicted, loss, events, maps):
-        finished.structures.append(details.row)
-        finished.components.extend(details.components)
-        if maps:
-            write_maps(details, maps, folder / "maps", loss, as_float, compress)
-        if figures:
+    for details in examine(predicted, settings.loss, settings.events, settings.parts):
+        finished.structures.append(row_of_structure(details))
+        finished.components.extend(rows_of_components(details))
+        if settings.parts:
+            write_maps(details, folder / "maps", settings)
+        if settings.figures:
             pictures[details.name] = cut_planes(details)
-    if maps:
-        write_segmentation(predicted, folder / "maps", compress)
-    for row in by_doubt(finished.structures)[: FIGURES if figures else 0]:
-        (folder / "figures").mkdir(exist_ok=True)
-        draw(pictures[row["structure"]], folder / _figure(row))
+    if settings.parts:
+        write_segmentation(predicted, folder / "maps", settings)
+    for row in by_doubt(finished.structures)[:FIGURES]:
+        if settings.figures:
+            (folder / "figures").mkdir(exist_ok=True)
+            draw(pictures[row["structure"]], folder / _figure(row))
     write_file(record, json.dumps(finished))
     return finished
 

@@ -24,7 +24,6 @@ from ..io.files import check_regular, reading
 
 SUFFIXES = (".nii.gz", ".nii", ".npz", ".npy")  # the last of several is read
 TOLERANCE = 0.01  # voxels: headers hold rounded numbers
-NNUNET_ARRAY = "probabilities.npy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +43,19 @@ class Volume:
         """Millimeters between voxels along z, y and x."""
         return np.linalg.norm(self.affine[:3, :3], axis=0)[::-1]
 
-    @property
-    def voxel_ml(self) -> float:
-        """Milliliters of a voxel."""
-        return float(abs(np.linalg.det(self.affine)) / 1000)
-
     def ml(self, mask: Array) -> float:
         """Milliliters of a mask."""
-        return self.voxel_ml * int(np.count_nonzero(mask))
+        return float(abs(np.linalg.det(self.affine)) / 1000 * np.count_nonzero(mask))
 
     def world(self, voxel: Any) -> Array:
         """World coordinates, in millimeters, of a voxel (z, y, x)."""
         return self.affine[:3] @ [*voxel[::-1], 1]
+
+    @property
+    def place(self) -> str:
+        """Where the grid lies, in words."""
+        axes = "".join(nibabel().aff2axcodes(self.affine))
+        return f"axes {axes} from {self.affine[:3, 3].round(2).tolist()} mm"
 
     def error(self, sentence: str) -> InputError:
         """An error that names the file."""
@@ -99,7 +99,7 @@ def open_volume(path: Path) -> Volume:
 
 def _read_values(path: Path) -> Array:
     if path.suffix == ".npz":
-        with zipfile.ZipFile(path) as archive, archive.open(NNUNET_ARRAY) as packed:
+        with zipfile.ZipFile(path) as archive, archive.open("probabilities.npy") as packed:
             return _unpack(packed, ".npy")
     if path.suffix == ".gz":
         with gzip.open(path) as packed:
@@ -125,17 +125,12 @@ def check_same_grid(volume: Volume, reference: Volume) -> None:
     end = f"of {reference.file}; volumes are not reoriented or resampled"
     if volume.shape != reference.shape:
         raise volume.error(f"shape: (z, y, x) = {volume.shape} against {reference.shape} {end}")
-    corners = np.array([[*c, 1] for c in product(*[(0, n - 1) for n in volume.shape[::-1]])])
+    ends = [(0, n - 1) for n in volume.shape[::-1]]
+    corners = np.array(list(product(*ends, [1])))
     moved = corners @ (np.linalg.inv(reference.affine) @ volume.affine).T
     distance = np.abs(moved - corners).max()
     if volume.placed and distance > TOLERANCE:
         raise volume.error(
-            f"affine: voxels up to {distance:.3g} voxels apart; {_place(volume)} against "
-            f"{_place(reference)} {end}"
+            f"affine: voxels up to {distance:.3g} voxels apart; {volume.place} against "
+            f"{reference.place} {end}"
         )
-
-
-def _place(volume: Volume) -> str:
-    """Where a grid lies, in words."""
-    axes = "".join(nibabel().aff2axcodes(volume.affine))
-    return f"axes {axes} from {volume.affine[:3, 3].round(2).tolist()} mm"

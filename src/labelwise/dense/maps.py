@@ -6,7 +6,9 @@ import gzip
 import os
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +18,20 @@ from ..decomposition import PARTS
 from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
-from .images import Volume, nibabel
-from .predictions import Events, Predicted, smallest_type
+from .images import nibabel
+from .predictions import Events, Predicted
 from .structures import Details, examine
 
-LEVELS = np.iinfo(np.uint16).max
+
+class Settings(NamedTuple):
+    """How maps are computed and written (see `maps`), and whether figures are."""
+
+    parts: Sequence[str]
+    loss: LossName | Loss
+    events: Events | None
+    as_float: bool
+    compress: bool
+    figures: bool
 
 
 def maps(
@@ -71,66 +82,54 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
+    settings = Settings(parts, loss, events, as_float, compress, figures=False)
     predicted = Predicted(case)
     paths = []
     for details in examine(predicted, loss, events, parts):
-        paths += write_maps(details, parts, Path(folder), loss, as_float, compress)
-    return paths + write_segmentation(predicted, Path(folder), compress)
+        paths += write_maps(details, Path(folder), settings)
+    return paths + write_segmentation(predicted, Path(folder), settings)
 
 
-def write_maps(
-    details: Details,
-    parts: Sequence[str],
-    folder: Path,
-    loss: LossName | Loss,
-    as_float: bool,
-    compress: bool,
-) -> list[Path]:
+def write_maps(details: Details, folder: Path, settings: Settings) -> list[Path]:
     """Write maps of a structure, and its components."""
-    start = f"{details.case.name}_{file_name(details.name)}"
-    volumes = {f"{start}_{part}": details.uncertainty[part] for part in parts}
-    volumes[f"{start}_components"] = details.numbers
-    scale = None if as_float else float(np.max(as_loss(loss).maximum)) / LEVELS
-    return [
-        write_nifti(folder / name, values, details.case.grid, compress, scale)
-        for name, values in volumes.items()
-    ]
+    numbers = np.zeros(details.predicted.case.grid.shape, details.numbers.dtype)
+    numbers[details.box] = details.numbers
+    paths = []
+    for name in (*settings.parts, "components"):
+        values = details.uncertainty.get(name, numbers)
+        name = f"{file_name(details.name)}_{name}"
+        paths.append(_write_nifti(folder, name, values, details.predicted.case, settings))
+    return paths
 
 
-def write_segmentation(predicted: Predicted, folder: Path, compress: bool) -> list[Path]:
+def write_segmentation(predicted: Predicted, folder: Path, settings: Settings) -> list[Path]:
     """Write the mean prediction; regions may overlap and have none."""
     if predicted.kind == "regions":
         return []
-    path = folder / f"{predicted.case.name}_segmentation"
-    return [write_nifti(path, predicted.mean, predicted.case.grid, compress)]
+    return [_write_nifti(folder, "segmentation", predicted.mean, predicted.case, settings)]
 
 
-def write_nifti(
-    stem: Path, values: Array, grid: Volume, compress: bool, scale: float | None = None
-) -> Path:
-    """Write an array (z, y, x), whole or not at all; uncertainty with ``scale`` as multiples of
-    it.
+def _write_nifti(folder: Path, name: str, values: Array, case: Case, settings: Settings) -> Path:
+    """Write an array (z, y, x), whole or not at all, plane by plane; uncertainty as multiples of
+    the smallest step of 16 bits, if not as float.
     """
-    whole = values.dtype.kind != "f"
-    if whole:
-        values = values.astype(smallest_type(values))
-    elif scale is not None:
-        steps = np.empty(values.shape, np.uint16)
-        for z, plane in enumerate(values):  # a copy of all would take much memory
-            steps[z] = np.rint(plane / scale)
-        values = steps
-    image = nibabel().Nifti1Image(values.T, grid.affine, dtype=values.dtype)
+    scale, dtype = 1.0, values.dtype.type
+    if values.dtype.kind == "f" and not settings.as_float:
+        dtype = np.uint16
+        scale = float(np.max(as_loss(settings.loss).maximum)) / np.iinfo(dtype).max
+    image = nibabel().Nifti1Image(np.broadcast_to(dtype(0), values.T.shape), case.grid.affine)
     image.header.set_xyzt_units("mm")
-    if scale is not None and not whole:
-        image.header.set_slope_inter(scale, 0)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    path = stem.with_name(f"{stem.name}.nii{'.gz' if compress else ''}")
-    with replacing(path) as file:
-        if compress:
-            with gzip.GzipFile("", "wb", 1, file, mtime=0) as packed:
-                image.to_stream(packed)
-        else:
-            image.to_stream(file)
+    image.header.set_slope_inter(scale, 0)
+    path = folder / f"{case.name}_{name}.nii{'.gz' if settings.compress else ''}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file, ExitStack() as stack:
+        if settings.compress:
+            file = stack.enter_context(gzip.GzipFile("", "wb", 1, file, mtime=0))
+        image.header.write_to(file)
+        for plane in values:
+            if scale != 1:
+                plane = np.rint(plane / scale)
+            file.write(plane.astype(dtype).tobytes())
     return path
 
 

@@ -34,7 +34,14 @@ def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for name, sign in SCORES.items():
             score = np.array([sign * row[name] for row in own])
             curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
-            entry = {"structure": structure, "score": name, "cases": len(own), "aurc": curve.aurc}
-            entry |= {"low": float(curve.band.aurc.low), "high": float(curve.band.aurc.high)}
-            found.append(entry | {"random": curve.random})
+            entry = {
+                "structure": structure,
+                "score": name,
+                "cases": len(own),
+                "aurc": curve.aurc,
+                "low": float(curve.band.aurc.low),
+                "high": float(curve.band.aurc.high),
+                "random": curve.random,
+            }
+            found.append(entry)
     return found

@@ -13,28 +13,30 @@ from .._arrays import Array
 from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
-from .predictions import Events, Predicted
+from .predictions import Events, Predicted, Structure
 
 SHELL_MM = 2.0
-ZONES = ("outside", "inside", "shell")
+MARGIN_MM = 10.0  # around a structure: the shell is inside, and figures show it
+ZONES = ("per_volume", "outside", "inside", "shell")
 SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
 
 class Details(NamedTuple):
-    """All that is known of a structure of a case."""
+    """A structure of a case."""
 
-    case: Case
+    predicted: Predicted
     name: str
-    mean: Array
-    members: list[Array]
-    truth: Array | None
+    box: tuple[slice, ...]
+    """Around the structure, with a margin."""
+    masks: dict[str, list[Array]]
+    """Of the "members", of their "mean" and maybe the "truth", in the box."""
     uncertainty: dict[str, Array]
-    """Volumes of the epistemic, the aleatoric, and maybe the total part."""
+    """Volumes of the epistemic, the aleatoric, and maybe the total part; those of the next
+    structure overwrite them.
+    """
     numbers: Array
-    """Of the component at each voxel; 0 where no member sees the structure."""
-    row: Row
-    components: list[Row]
+    """Of the component at each voxel of the box; 0 where neither a member nor the mean is."""
 
 
 def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -76,7 +78,7 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return [details.row for details in examine(Predicted(case), loss, events)]
+    return [row_of_structure(details) for details in examine(Predicted(case), loss, events)]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -115,69 +117,89 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     2 1 7.0 1.0
     """
     found = examine(Predicted(case), loss, events)
-    return [row for details in found for row in details.components]
+    return [row for details in found for row in rows_of_components(details)]
 
 
 def examine(
     predicted: Predicted, loss: LossName | Loss, events: Events | None, parts: Sequence[str] = ()
 ) -> Iterator[Details]:
     """Every structure of a case in turn, also with the volumes of these ``parts``."""
-    from scipy.ndimage import center_of_mass, find_objects
-
-    case, grid = predicted.case, predicted.case.grid
-    for structure in predicted.structures(events):
-        mean, members = predicted.masks(structure)
-        truth = predicted.true_mask(structure)
-        uncertainty = predicted.uncertainty(structure, loss, {*SHORT.values(), *parts})
-        voxels = int(mean.sum()) or 1  # so that doubt stays finite
-        start: Row = {"case": case.name, "structure": structure.name}
-        row = start | {"members": len(members)} | _volumes(grid, mean, *members)
-        agreement = [dice(one, other) for one, other in combinations(members, 2)]
-        row |= {"pairwise_dice": fmean(agreement), "pairwise_dice_lowest": min(agreement)}
-        zones = find_zones(mean, grid.spacing)
-        for short, part in SHORT.items():
-            row[f"{short}_per_volume"] = float(uncertainty[part].sum(dtype=float) / voxels)
-            for k, zone in enumerate(ZONES):
-                inside = uncertainty[part][zones == k]
-                row[f"{short}_{zone}"] = float(inside.sum(dtype=float) / voxels)
-        row["mean_entropy"] = predicted.entropy / mean.size
-        row["entropy_per_volume"] = predicted.entropy / voxels
-        if truth is not None:
-            row |= {"true_ml": grid.ml(truth), "dice": dice(mean, truth)}
-        numbers = number_components([mean, *members])
-        components = []
-        for k, box in enumerate(find_objects(numbers), start=1):
-            mask = numbers[box] == k
-            found = [other[box] & mask for other in (mean, *members)]
-            own = start | {"component": k} | _volumes(grid, *found)
-            center = np.add(center_of_mass(mask), [edge.start for edge in box])
-            own |= dict(zip("xyz", grid.world(center).tolist(), strict=True))
-            own["members"] = sum(bool(other.any()) for other in found[1:])
-            own["eu"] = float(uncertainty["epistemic"][box][mask].mean(dtype=float))
-            if truth is not None:
-                own["truth"] = bool((truth[box] & mask).any())
-            components.append(own)
-        row["components"] = len(components)
-        yield Details(
-            case, structure.name, mean, members, truth, uncertainty, numbers, row, components
-        )
-
-
-def _volumes(grid: Volume, mean: Array, *members: Array) -> Row:
-    sizes = [grid.ml(mask) for mask in members]
-    return {"ml": grid.ml(mean), "ml_low": min(sizes), "ml_high": max(sizes)}
-
-
-def number_components(masks: Sequence[Array]) -> Array:
-    """Connected components of the voxels that any mask has, numbered from 1."""
     from scipy.ndimage import label
 
-    union = np.logical_or.reduce(masks)
-    box = bounding_box(union)
-    found, n = label(union[box], np.ones((3, 3, 3)))
-    numbers = np.zeros(union.shape, np.min_scalar_type(n))
-    numbers[box] = found
-    return numbers
+    shape = predicted.case.grid.shape
+    volumes = {part: np.empty(shape, np.float32) for part in {*SHORT.values(), *parts}}
+    for structure in predicted.structures(events):
+        box, masks = _masks_in_box(predicted, structure)
+        predicted.uncertainty(structure, loss, volumes)
+        union = np.logical_or.reduce([*masks["mean"], *masks["members"]])
+        numbers, n = label(union, np.ones((3, 3, 3)))
+        numbers = numbers.astype(np.min_scalar_type(n))
+        yield Details(predicted, structure.name, box, masks, volumes, numbers)
+
+
+def _masks_in_box(
+    predicted: Predicted, structure: Structure
+) -> tuple[tuple[slice, ...], dict[str, list[Array]]]:
+    """A box around all masks of a structure, and the masks in it; only one is ever whole."""
+    grid = predicted.case.grid
+    seen = np.zeros(grid.shape, bool)
+    for _, mask in predicted.masks(structure):
+        seen |= mask
+    box = bounding_box(seen, np.ceil(MARGIN_MM / grid.spacing).astype(int))
+    masks: dict[str, list[Array]] = {}
+    for name, mask in predicted.masks(structure):
+        masks.setdefault(name, []).append(mask[box].copy())
+    return box, masks
+
+
+def row_of_structure(details: Details) -> Row:
+    """Volumes, agreement and uncertainty; see `structures`."""
+    predicted, grid = details.predicted, details.predicted.case.grid
+    members, (mean,) = details.masks["members"], details.masks["mean"]
+    row: Row = {"case": predicted.case.name, "structure": details.name, "members": len(members)}
+    row |= _volumes(grid, details.masks)
+    agreement = [dice(one, other) for one, other in combinations(members, 2)]
+    row["pairwise_dice"], row["pairwise_dice_lowest"] = fmean(agreement), min(agreement)
+    shell = find_shell(mean, grid.spacing)
+    voxels = np.count_nonzero(mean) or 1  # so that doubt stays finite
+    for short, part in SHORT.items():
+        volume = details.uncertainty[part]
+        near, total = volume[details.box], volume.sum(dtype=float)
+        zones = near[mean & ~shell].sum(dtype=float), near[shell].sum(dtype=float)
+        sums = total, max(total - sum(zones), 0), *zones
+        for name, value in zip(ZONES, sums, strict=True):
+            row[f"{short}_{name}"] = float(value / voxels)
+    row["mean_entropy"] = predicted.entropy / predicted.mean.size
+    row["entropy_per_volume"] = predicted.entropy / voxels
+    for truth in details.masks.get("truth", ()):
+        row["true_ml"], row["dice"] = grid.ml(truth), dice(mean, truth)
+    row["components"] = int(details.numbers.max())
+    return row
+
+
+def rows_of_components(details: Details) -> Iterator[Row]:
+    """One row for each connected component."""
+    from scipy.ndimage import center_of_mass, find_objects
+
+    case, epistemic = details.predicted.case, details.uncertainty["epistemic"][details.box]
+    for k, box in enumerate(find_objects(details.numbers), start=1):
+        mask = details.numbers[box] == k
+        own = {name: [other[box] & mask for other in x] for name, x in details.masks.items()}
+        row: Row = {"case": case.name, "structure": details.name, "component": k}
+        row |= _volumes(case.grid, own)
+        edges = zip(center_of_mass(mask), box, details.box, strict=True)
+        center = [place + edge.start + outer.start for place, edge, outer in edges]
+        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
+        row["members"] = sum(bool(other.any()) for other in own["members"])
+        row["eu"] = float(epistemic[box][mask].mean(dtype=float))
+        for truth in own.get("truth", ()):
+            row["truth"] = bool(truth.any())
+        yield row
+
+
+def _volumes(grid: Volume, masks: dict[str, list[Array]]) -> Row:
+    sizes = [grid.ml(mask) for mask in masks["members"]]
+    return {"ml": grid.ml(masks["mean"][0]), "ml_low": min(sizes), "ml_high": max(sizes)}
 
 
 def dice(one: Array, other: Array) -> float:
@@ -188,8 +210,8 @@ def dice(one: Array, other: Array) -> float:
     return float(2 * np.count_nonzero(one & other) / size)
 
 
-def bounding_box(mask: Array, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice, ...]:
-    """The box around a mask, or the whole volume if that is empty."""
+def bounding_box(mask: Array, margin: Sequence[int]) -> tuple[slice, ...]:
+    """The box around a mask, with a margin; the whole volume if that is empty."""
     from scipy.ndimage import find_objects
 
     for box in find_objects(mask.view(np.uint8)):
@@ -198,22 +220,14 @@ def bounding_box(mask: Array, margin: Sequence[int] = (0, 0, 0)) -> tuple[slice,
     return (slice(None),) * 3
 
 
-def find_zones(mask: Array, spacing: Array) -> Array:
-    """The number in `ZONES` of each voxel.
-
-    The shell are the voxels whose center is within 2 mm of one on the other side of the border;
+def find_shell(mask: Array, spacing: Array) -> Array:
+    """The voxels whose center is within 2 mm of one on the other side of a structure's border;
     neighbors along an axis always are, however far apart.
     """
     from scipy.ndimage import binary_dilation, binary_erosion
 
-    zones = np.zeros(mask.shape, np.uint8)
-    if not mask.any():
-        return zones
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
     steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
     near = np.linalg.norm(steps * np.minimum(spacing, SHELL_MM), axis=-1) <= SHELL_MM
-    box = bounding_box(mask, reach.tolist())
-    inside = mask[box]
-    shell = binary_dilation(inside, near) & ~binary_erosion(inside, near, border_value=1)
-    zones[box] = np.where(shell, ZONES.index("shell"), inside)
-    return zones
+    shell: Array = binary_dilation(mask, near) & ~binary_erosion(mask, near, border_value=1)
+    return shell
