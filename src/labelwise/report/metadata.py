@@ -23,6 +23,7 @@ MISSING = ("", "na", "n/a", "nan", "nat", "none", "null", "<na>")
 MAX_CATEGORIES = 20  # distinct numbers that are categories
 MAX_NAMES = 5000  # distinct texts that are categories
 LONGEST_NAME, LONGEST_TEXT = 100, 500
+ROW = "row"  # the page exports numbers from 1 where the predictions have no ids
 VOTES = re.compile(r"votes?[ _.:]", re.IGNORECASE)
 PAGE_NAMES = {
     *("total", "aleatoric", "epistemic", "pred", "wrong", "flagged", "decision", "tag", "next"),
@@ -46,7 +47,7 @@ class Metadata:
 
 def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> Metadata:
     """Read metadata and put its rows in the order of the cases: by id where the predictions have
-    ids, else by number.
+    ids, else by a column ``row`` of numbers from 1, else by number.
     """
     name, columns = _read(given)
     lengths = {len(values) for values in columns.values()}
@@ -57,6 +58,8 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
     if ids is not None:
         wanted = np.asarray(ids[:]).astype(str)
         key, lacking = _id_column(name, columns, wanted), f"{name} has"
+    elif ROW in columns:
+        wanted, key = np.arange(1, n + 1).astype(str), ROW
     if key is None:
         (rows,) = lengths
         if rows != n:
