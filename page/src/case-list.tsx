@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals-core";
 import { createRef } from "preact";
 import { columnOf, derived, inDistribution, listed, numeric, wrong } from "./cases";
 import { AmountBar, Find, Panel, Segments, Select } from "./count";
-import { R, meta, nameOfRow, numberColumn, textColumn } from "./data";
+import { meta, nameOfRow, noCodes, numberColumn, textColumn } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
 import { Rows, type View } from "./rows";
@@ -186,7 +186,7 @@ const ranks = computed(() => {
   if (!column || !base || (!meta.multilabel && !predicted)) return null;
   const MOST = 1000;
   const rows = sortedRows(rowsIn(base), column.codes, column.missing, true);
-  const codes = new Uint16Array(R).fill(65535);
+  const codes = noCodes(MOST);
   const size = meta.multilabel ? 1 : meta.class_names.length;
   const seen = new Uint32Array(size + 1);
   // the first of each class, then the second of each …: rounds as a sort key, which is stable
@@ -295,7 +295,7 @@ export function CaseList() {
           <List rows={rows} scale={scale} />
         )}
       </div>
-      {rows !== null && rows.length > 0 && <Printed rows={rows} />}
+      <Printed />
     </Panel>
   );
 }
@@ -321,8 +321,15 @@ function IdSearch() {
   );
 }
 
+const printing = signal(false);
+addEventListener("beforeprint", () => (printing.value = true));
+addEventListener("afterprint", () => (printing.value = false));
+matchMedia("print").addEventListener("change", ({ matches }) => (printing.value = matches));
+
 /** The first cases of the list, for paper only. */
-function Printed({ rows }: { rows: Uint32Array }) {
+function Printed() {
+  const rows = listed.value;
+  if (!printing.value || !rows?.length) return null;
   return (
     <div class="printed" aria-hidden="true">
       <p>

@@ -10,6 +10,7 @@ import {
   hasColumn,
   meta,
   metaOf,
+  noCodes,
   numberColumn,
   storedColumn,
   storedWeights,
@@ -17,7 +18,7 @@ import {
 } from "./data";
 import { type Filter, type Term, writeTerms } from "./hash";
 import { recomputed, recomputedBits, switchedOff } from "./members";
-import { passing, remembered, restrict, rowsIn, sortedRows, withoutKeys } from "./selection";
+import { passing, restrict, rowsIn, sortedRows, withoutKeys } from "./selection";
 import { now as current, state } from "./state";
 import type { Codes, Column } from "./types";
 
@@ -73,7 +74,7 @@ function probabilityColumn(label: number): Column | null {
   if (label < 0 || about === undefined || !codes || !about.edges || !about.values) return null;
   let found = slices.get(label);
   if (found === undefined) {
-    const own = new Uint16Array(R);
+    const own = noCodes(about.values.length);
     for (let i = 0; i < R; i++) own[i] = codes[i * L + label];
     const name = meta.labels[label];
     found = numberColumn("p:" + name, "probability of " + name, own, about.edges, about.values);
@@ -168,21 +169,17 @@ function applyFilter(mask: Uint8Array, filter: Filter): boolean {
 /** Rows that take part at all: in distribution, and embedded while members are switched off. */
 export const inDistribution = computed<Uint8Array | null>(() => {
   if (meta.sampled && storedWeights.value === null) return null;
-  const mask = new Uint8Array(R).fill(1);
+  const mask = everyRow();
   if (hasColumn("dataset")) {
     const set = storedColumn("dataset");
     if (set === null) return null;
-    for (let i = 0; i < R; i++) mask[i] = set.codes[i] === 0 ? 1 : 0;
+    for (let i = 0; i < R; i++) if (set.codes[i] !== 0) mask[i] = 0;
   }
   return mask;
 });
 
-function startMask(everywhere: boolean): Uint8Array | null {
-  const base = everywhere ? new Uint8Array(R).fill(1) : inDistribution.value?.slice();
-  if (base === undefined) return null;
-  const now = recomputed.value;
-  if (now !== null) for (let i = 0; i < R; i++) base[i] &= now.rows[i];
-  return base;
+function everyRow(): Uint8Array {
+  return recomputed.value?.rows.slice() ?? new Uint8Array(R).fill(1);
 }
 
 const cache = new Map<string, Uint8Array>();
@@ -218,8 +215,9 @@ function makeMask(terms: Term[], everywhere: boolean): Uint8Array | null {
   const all: Term[] = terms[0]?.add ? [] : [{ add: true, filters: [] }];
   let mask: Uint8Array | null = null;
   for (const { add, filters } of [...all, ...terms]) {
-    const own = startMask(everywhere || filters.some(({ key }) => key === "dataset"));
-    if (own === null) return null;
+    const anywhere = everywhere || filters.some(({ key }) => key === "dataset");
+    const own = anywhere ? everyRow() : inDistribution.value?.slice();
+    if (own === undefined) return null;
     for (const filter of filters) if (!applyFilter(own, filter)) return null;
     if (!mask) mask = own;
     else if (add) for (let i = 0; i < R; i++) mask[i] |= own[i];
@@ -239,7 +237,7 @@ export const selected = computed(() => {
   return maskOf(state.peek().terms);
 });
 
-const ONES = new Float32Array(R).fill(1);
+const ONES = new Uint8Array(R).fill(1);
 
 /** How many cases each row stands for: 1, unless they are a sample or members are switched off. */
 export const weights = computed(() => recomputed.value?.weights ?? storedWeights.value ?? ONES);
@@ -257,7 +255,9 @@ export function padded(column: Column): Float64Array {
   return found;
 }
 
-/** The selected rows in the order of the list. */
+const order = new Uint32Array(R);
+
+/** The selected rows in the order of the list; written over by the next selection. */
 export const listed = computed<Uint32Array | null>(() => {
   const mask = selected.value;
   const sort = sortKey.value;
@@ -265,9 +265,7 @@ export const listed = computed<Uint32Array | null>(() => {
   const falling = sort.startsWith("-");
   const column = columnOf(falling ? sort.slice(1) : sort);
   if (!column) return null;
-  return remembered(mask, "sorted " + sort, () =>
-    sortedRows(rowsIn(mask), column.codes, column.missing, falling),
-  );
+  return sortedRows(rowsIn(mask), column.codes, column.missing, falling, order);
 });
 const sortKey = computed(() => current.sort);
 

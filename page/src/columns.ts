@@ -18,8 +18,11 @@ export async function inflate(
   bytes: Source,
   format: CompressionFormat = "deflate",
 ): Promise<Source> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const { readable, writable } = new DecompressionStream(format);
+  const writer = writable.getWriter();
+  const found = new Response(readable).arrayBuffer();
+  const [buffer] = await Promise.all([found, writer.write(bytes), writer.close()]);
+  return new Uint8Array(buffer);
 }
 
 /** The text of a data element, which is then removed: it is not needed twice. */
@@ -31,16 +34,9 @@ export function takeText(name: string): string | null {
   return text;
 }
 
-const inflated = new Map<string, Promise<Source | null>>();
-
-export function bytesNamed(name: string): Promise<Source | null> {
-  let found = inflated.get(name);
-  if (found === undefined) {
-    const text = takeText(name);
-    found = text === null ? Promise.resolve(null) : inflate(bytesOf(text));
-    inflated.set(name, found);
-  }
-  return found;
+export async function bytesNamed(name: string): Promise<Source | null> {
+  const text = takeText(name);
+  return text === null ? null : inflate(bytesOf(text));
 }
 
 export function asNumbers(bytes: Source, dtype: string): Codes | Float32Array | Float64Array {

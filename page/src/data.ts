@@ -48,7 +48,7 @@ export async function loaded(names: string[]): Promise<void> {
     await (metaOf(name)?.kind === "text" ? texts.wait(name) : stored.wait(name));
 }
 
-async function numbersNamed(name: string, dtype: string): Promise<Numbers | null> {
+async function numbersNamed(name: string, dtype = "u1"): Promise<Numbers | null> {
   const bytes = await bytesNamed(name);
   return bytes && asNumbers(bytes, dtype);
 }
@@ -80,8 +80,15 @@ export function metaOf(name: string): ColumnMeta | undefined {
   return columnMetas.value.find((column) => column.name === name);
 }
 
-export function missingCode(dtype: string): number {
-  return { u1: 255, u2: 65535, u4: 4294967295 }[dtype] ?? 4294967295;
+/** The largest code of its type is "missing". */
+function missingOf(codes: Codes): number {
+  return 256 ** codes.BYTES_PER_ELEMENT - 1;
+}
+
+/** "missing" for all rows, in the smallest type for so many codes. */
+export function noCodes(size: number, rows = R): Codes {
+  const codes = size < 255 ? new Uint8Array(rows) : new Uint16Array(rows);
+  return codes.fill(missingOf(codes));
 }
 
 export function makeColumn(column: ColumnMeta, codes: Codes): Column {
@@ -90,33 +97,37 @@ export function makeColumn(column: ColumnMeta, codes: Codes): Column {
     title: column.title,
     kind: column.kind as Column["kind"],
     codes,
-    missing: missingCode(column.dtype),
+    missing: missingOf(codes),
     names: column.names === "classes" ? meta.class_names : (column.names ?? []),
     edges: Float64Array.from(column.edges ?? []),
     centers: Float64Array.from(column.centers ?? []),
   };
 }
 
+/** The same with other codes, of which the largest is "missing". */
+export function withCodes(column: Column, codes: Codes): Column {
+  return { ...column, codes, missing: missingOf(codes) };
+}
+
 const NONE = new Float64Array(0);
 
 /** Yes, no, or missing: 1, 0, 255. */
-export function flagColumn(name: string, title: string, codes: Uint8Array): Column {
+export function flagColumn(name: string, title: string, codes: Codes): Column {
   return { name, title, kind: "flag", codes, missing: 255, names: [], edges: NONE, centers: NONE };
 }
 
-/** Numbers as bins; 65535 is missing. */
+/** Numbers as bins. */
 export function numberColumn(
   name: string,
   title: string,
-  codes: Uint16Array,
+  codes: Codes,
   edges: ArrayLike<number>,
   centers: ArrayLike<number>,
 ): Column {
   return {
-    ...flagColumn(name, title, new Uint8Array(0)),
+    ...flagColumn(name, title, codes),
     kind: "number",
-    codes,
-    missing: 65535,
+    missing: missingOf(codes),
     edges: Float64Array.from(edges),
     centers: Float64Array.from(centers),
   };

@@ -15,6 +15,7 @@ import {
   rowsByName,
   setBlock,
   loaded,
+  noCodes,
 } from "./data";
 import * as format from "./format";
 import { type CaseMembers, binned, membersAt, embedded } from "./members";
@@ -189,16 +190,14 @@ export function addValues(name: string, values: string[]): void {
   const numbers = given.every((value) => Number.isFinite(Number(value)));
   const about = { name, title: name, source: "metadata" };
   if (numbers && distinct.length > FEW_NUMBERS) addNumbers(about, values);
-  else if (distinct.length > MOST_NAMES)
-    addTexts({ ...about, kind: "text", dtype: "json" }, values);
+  else if (distinct.length > MOST_NAMES) addTexts({ ...about, kind: "text" }, values);
   else {
     const compare = numbers ? (a: string, b: string) => Number(a) - Number(b) : undefined;
     const names = distinct.sort(compare);
     const position = new Map(names.map((value, i) => [value, i]));
-    const small = names.length < 255;
-    const codes = small ? new Uint8Array(R) : new Uint16Array(R);
-    values.forEach((value, i) => (codes[i] = position.get(value) ?? (small ? 255 : 65535)));
-    addColumn({ ...about, kind: "category", dtype: small ? "u1" : "u2", names }, codes);
+    const codes = noCodes(names.length);
+    values.forEach((value, i) => (codes[i] = position.get(value) ?? codes[i]));
+    addColumn({ ...about, kind: "category", names }, codes);
   }
 }
 
@@ -213,7 +212,7 @@ function addNumbers(about: Pick<ColumnMeta, "name" | "title" | "source">, values
   const last = sorted[sorted.length - 1];
   edges.push(last > edges[edges.length - 1] ? last : last + 1);
   const { codes, centers } = binned(about.name, about.title, numbers, edges);
-  addColumn({ ...about, kind: "number", dtype: "u2", edges, centers: [...centers] }, codes);
+  addColumn({ ...about, kind: "number", edges, centers: [...centers] }, codes);
 }
 
 /** Columns named like the classes are the readers' votes. */

@@ -123,9 +123,10 @@ function draw(canvas: HTMLCanvasElement, found: Density): void {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const context = canvas.getContext("2d");
   if (width < 80 || height < 80 || context === null) return;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  context.scale(ratio, ratio);
+  if (canvas.width !== Math.floor(width * ratio)) canvas.width = width * ratio;
+  if (canvas.height !== Math.floor(height * ratio)) canvas.height = height * ratio;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
   const color = (name: string) => palette.value[name];
   const box = {
     left: MARGIN.left,

@@ -1,7 +1,19 @@
 // The members of the embedded cases, and what the columns become without some of them.
 
 import { computed } from "@preact/signals-core";
-import { K, L, R, block, blockMeta, meta, metaOf, numberColumn, storedColumn } from "./data";
+import {
+  K,
+  L,
+  R,
+  block,
+  blockMeta,
+  meta,
+  metaOf,
+  noCodes,
+  numberColumn,
+  storedColumn,
+  withCodes,
+} from "./data";
 import { decompose, meanOf } from "./measures";
 import { now as current } from "./state";
 import type { Codes, Column } from "./types";
@@ -152,11 +164,9 @@ export const recomputed = computed<Recomputed | null>(() => {
   const loss = lossKey.value;
   const found = withoutKey.value === "" ? null : embedded.value;
   if (!found) return null;
-  const missing = 65535;
   const weights = new Float32Array(R);
   const rows = new Uint8Array(R);
-  const codesOfRows = () => new Uint16Array(R).fill(missing);
-  const choices = { predicted: codesOfRows(), second: codesOfRows() };
+  const choices = { predicted: noCodes(K), second: noCodes(K) };
   const numbers = () => new Float64Array(found.n);
   const sums = { total: numbers(), aleatoric: numbers(), epistemic: numbers(), top: numbers() };
   const bits = meta.multilabel ? new Uint8Array(R * Math.ceil(L / 8)) : null;
@@ -186,16 +196,16 @@ export const recomputed = computed<Recomputed | null>(() => {
   const columns = new Map<string, Column>();
   for (const [name, codes] of Object.entries(choices)) {
     const column = storedColumn(name);
-    if (column !== null && !meta.multilabel) columns.set(name, { ...column, codes, missing });
+    if (column !== null && !meta.multilabel) columns.set(name, withCodes(column, codes));
   }
   for (const [part, values] of Object.entries(sums)) {
     const name = part === "top" ? "top" : `${part}.${loss}`;
     const about = metaOf(name);
     if (!about?.edges) continue;
     const column = binned(name, about.title, values, about.edges);
-    const codes = codesOfRows();
+    const codes = noCodes(column.centers.length);
     for (let at = 0; at < found.n; at++) codes[found.rows[at]] = column.codes[at];
-    columns.set(name, { ...column, codes });
+    columns.set(name, withCodes(column, codes));
   }
   if (bits !== null) recomputedBits = bits;
   return { columns, weights, rows };
@@ -226,15 +236,12 @@ function twoLargest(values: Float64Array): [number, number] {
 /** Values as codes by given edges; what lies beyond them is in the first or last bin. */
 export function binned(name: string, title: string, values: Float64Array, edges: number[]): Column {
   const bins = edges.length - 1;
-  const codes = new Uint16Array(values.length);
+  const codes = noCodes(bins, values.length);
   const sums = new Float64Array(bins);
   const counts = new Float64Array(bins);
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    if (Number.isNaN(value)) {
-      codes[i] = 65535;
-      continue;
-    }
+    if (Number.isNaN(value)) continue;
     let low = 0;
     let high = bins - 1;
     while (low < high) {

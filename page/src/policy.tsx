@@ -33,50 +33,61 @@ interface Point {
 
 const context = contextOf(() => ["flagged"]);
 
-/** Error rate of the kept cases for every cut at an edge, thinned to what can be drawn. */
-function curveOf(by: string): Point[] {
-  const mask = context.value;
-  const [column, errors, w] = [columnOf(by), wrong.value, weights.value];
-  if (!mask || !column || !errors) return [];
-  const made = remembered(mask, "curve " + by, () => {
-    const { codes } = column;
-    const bins = column.centers.length;
-    const counts = new Float64Array(Math.min(column.missing, 65535) + 1);
-    const wrongs = new Float64Array(counts.length);
-    const rows = rowsIn(mask);
-    for (let r = 0; r < rows.length; r++) {
-      const i = rows[r];
+/** Error rate of the kept cases for every cut at an edge of each measure; in one pass. */
+const curves = computed<Record<string, Point[]> | null>(() => {
+  const [mask, errors, w] = [context.value, wrong.value, weights.value];
+  const columns = MEASURES.map(([key]) => columnOf(key));
+  if (!mask || !errors || !columns.every((column) => column !== null)) return null;
+  return remembered(mask, "curves", () => {
+    const [a, b, c, d] = columns.map(({ codes }) => codes);
+    const counts = columns.map((column) => new Float64Array(Math.min(column.missing, 65535) + 1));
+    const wrongs = counts.map(({ length }) => new Float64Array(length));
+    const bad = errors.codes;
+    for (const i of rowsIn(mask)) {
+      if (bad[i] === 255) continue;
       const wi = w[i];
-      if (errors.codes[i] === 255) continue;
-      counts[codes[i]] += wi;
-      if (errors.codes[i] === 1) wrongs[codes[i]] += wi;
+      counts[0][a[i]] += wi;
+      counts[1][b[i]] += wi;
+      counts[2][c[i]] += wi;
+      counts[3][d[i]] += wi;
+      if (bad[i] === 0) continue;
+      wrongs[0][a[i]] += wi;
+      wrongs[1][b[i]] += wi;
+      wrongs[2][c[i]] += wi;
+      wrongs[3][d[i]] += wi;
     }
-    let [kept, bad] = [0, 0];
-    for (let code = 0; code < bins; code++) {
-      kept += counts[code];
-      bad += wrongs[code];
-    }
-    const all = kept;
-    const points: Point[] = [{ share: 0, risk: bad / all, kept }];
-    for (let b = 0; b < bins; b++) {
-      const code = isFalling(by) ? bins - 1 - b : b;
-      kept -= counts[code];
-      bad -= wrongs[code];
-      const share = 1 - kept / all;
-      if (kept > 0.5 && share - points[points.length - 1].share >= 0.004)
-        points.push({ share, risk: Math.max(bad, 0) / kept, kept });
-    }
-    return points;
+    const points = MEASURES.map(([key], m) => {
+      const bins = columns[m].centers.length;
+      const own = [counts[m], wrongs[m]].map((of) => of.subarray(0, bins));
+      if (isFalling(key)) own.forEach((of) => of.reverse());
+      return [key, pointsOf(own[0], own[1])] as const;
+    });
+    return Object.fromEntries(points);
   });
-  return made ?? [];
+});
+
+/** The curve when the first bins are referred first, thinned to what can be drawn. */
+function pointsOf(counts: Float64Array, wrongs: Float64Array): Point[] {
+  const sum = (values: Float64Array) => values.reduce((x, y) => x + y, 0);
+  let [kept, bad] = [sum(counts), sum(wrongs)];
+  const all = kept;
+  const points: Point[] = [{ share: 0, risk: bad / all, kept }];
+  counts.forEach((n, bin) => {
+    kept -= n;
+    bad -= wrongs[bin];
+    const share = 1 - kept / all;
+    if (kept > 0.5 && share - points[points.length - 1].share >= 0.004)
+      points.push({ share, risk: Math.max(bad, 0) / kept, kept });
+  });
+  return points;
 }
 
 function CurveChart() {
   const { by, kind, share } = policy.value;
-  const curves = MEASURES.map(([key]) => ({ key, points: curveOf(key) }));
-  const main = curves.find(({ key }) => key === by)?.points ?? [];
-  if (!(main[0]?.kept > 0)) return null;
-  const risks = curves.flatMap(({ points }) => points.filter((p) => p.share < 0.8));
+  const found = curves.value;
+  const main = found?.[by] ?? [];
+  if (!found || !(main[0]?.kept > 0)) return null;
+  const risks = Object.values(found).flatMap((points) => points.filter((p) => p.share < 0.8));
   const most = Math.max(...risks.map(({ risk }) => risk), 1e-6) * 1.08;
   const x = (u: number) => FRAME.x(u).toFixed(1);
   const y = (risk: number) => FRAME.y(Math.min(risk / most, 1)).toFixed(1);
@@ -103,7 +114,7 @@ function CurveChart() {
       >
         <line class="random" x1={x(0)} x2={x(1)} y1={y(main[0].risk)} y2={y(main[0].risk)} />
         {shown.length > 1 && <path class="band" d={path([...low, ...high]) + "Z"} />}
-        {curves.map(({ key, points }) => (
+        {Object.entries(found).map(([key, points]) => (
           <path
             key={key}
             class={`curveline ${key === by ? "" : "other"} ${key}`}

@@ -11,7 +11,7 @@ import {
   weights,
 } from "./cases";
 import { K, R, flagColumn, meta } from "./data";
-import { embedded, membersAt, recomputed, switchedOn } from "./members";
+import { embedded, membersAt, switchedOn } from "./members";
 import { ABSTAIN, ASK, type Costs, alarmOrder, chooseClass, decideLabel, meanOf } from "./measures";
 import { now as current } from "./state";
 import type { Codes, Column } from "./types";
@@ -320,19 +320,25 @@ function referForClass(
 
 /** 1 for rows that have a label, and for those where it is predicted; of classes, events or multi-label data. */
 export function labelRows(label: number): { has: Uint8Array; says: Uint8Array } {
+  const [has, says] = [new Uint8Array(R), new Uint8Array(R)];
   if (meta.multilabel) {
-    const rowsOf = (bits: Uint8Array | null) =>
-      new Uint8Array(R).map((_, i) => ((bits?.[i * BYTES + (label >> 3)] ?? 0) >> (label & 7)) & 1);
-    return { has: rowsOf(truthBits.value), says: rowsOf(predictedBits.value) };
+    const [byte, bit] = [label >> 3, label & 7];
+    const mark = (out: Uint8Array, bits: Uint8Array | null) => {
+      if (bits) for (let i = 0; i < R; i++) out[i] = (bits[i * BYTES + byte] >> bit) & 1;
+    };
+    mark(has, truthBits.value);
+    mark(says, predictedBits.value);
+    return { has, says };
   }
   const inside = new Uint8Array(65536);
   if (!meta.events) inside[label] = 1;
   else for (const k of meta.events[label]?.inside ?? []) inside[k] = 1;
-  const rowsOf = (key: string) => {
-    const codes = columnOf(key)?.codes;
-    return new Uint8Array(R).map((_, i) => (codes ? inside[codes[i]] : 0));
+  const mark = (out: Uint8Array, codes: Codes | undefined) => {
+    if (codes) for (let i = 0; i < R; i++) out[i] = inside[codes[i]];
   };
-  return { has: rowsOf("truth"), says: rowsOf("pred") };
+  mark(has, columnOf("truth")?.codes);
+  mark(says, columnOf("pred")?.codes);
+  return { has, says };
 }
 
 export const refer = computed<Column | null>(() => {
@@ -350,14 +356,12 @@ export const refer = computed<Column | null>(() => {
     const column = columnOf(measureKey(now));
     const predicted = columnOf("pred");
     if (column?.kind !== "number" || (!meta.multilabel && !predicted)) return null;
-    const rows = recomputed.value?.rows;
-    const within = !rows ? base : base.map((x, i) => x & rows[i]);
     const falling = isFalling(now.by);
-    if (now.kind === "class") codes = referForClass(column, now, within, falling);
+    if (now.kind === "class") codes = referForClass(column, now, base, falling);
     else {
       const each = now.kind === "each" && predicted !== null;
       const [groups, size] = each ? [predicted.codes, K] : [new Uint8Array(R), 1];
-      const cuts = cutsOfShare(column, now.share, within, falling, groups, size);
+      const cuts = cutsOfShare(column, now.share, base, falling, groups, size);
       codes = beyond(column, falling, cuts, groups);
     }
   }

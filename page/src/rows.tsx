@@ -56,7 +56,12 @@ export function Rows<T>(props: RowsProps<T>) {
       <tbody>
         <Gap height={gaps?.before ?? 0} />
         {rows.map((row, i) => (
-          <tr key={name(row)} class={rowClass?.(row)} aria-rowindex={gaps && gaps.start + i + 2}>
+          // by position where rows come and go: other cases are written into the same elements
+          <tr
+            key={gaps ? gaps.start + i : name(row)}
+            class={rowClass?.(row)}
+            aria-rowindex={gaps && gaps.start + i + 2}
+          >
             <th scope="row" title={name(row)}>
               {first.cell(row)}
             </th>

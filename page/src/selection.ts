@@ -124,18 +124,24 @@ export function countOnes(mask: Uint8Array): number {
   return n;
 }
 
-const rowLists = new WeakMap<Uint8Array, Uint32Array>();
+// one list for all masks: four bytes a row for each of them would be most of what the page takes
+let list = new Uint32Array(0);
+let listedMask: Uint8Array | null = null;
+let listedRows = list;
 
-/** The rows of a mask, which must not change any more. */
+/** The rows of a mask, which must not change any more; valid until those of another are asked for. */
 export function rowsIn(mask: Uint8Array): Uint32Array {
-  let rows = rowLists.get(mask);
-  if (rows === undefined) {
-    rows = new Uint32Array(countOnes(mask));
+  if (mask !== listedMask) {
+    if (list.length < mask.length) list = new Uint32Array(mask.length);
     let n = 0;
-    for (let i = 0; i < mask.length; i++) if (mask[i] === 1) rows[n++] = i;
-    rowLists.set(mask, rows);
+    for (let i = 0; i < mask.length; i++) {
+      list[n] = i;
+      n += mask[i];
+    }
+    listedMask = mask;
+    listedRows = list.subarray(0, n);
   }
-  return rows;
+  return listedRows;
 }
 
 const results = new WeakMap<object, Map<string, unknown>>();
@@ -156,6 +162,7 @@ export function sortedRows(
   codes: Codes,
   missing: number,
   falling: boolean,
+  into = new Uint32Array(among.length),
 ): Uint32Array {
   let largest = 0;
   const n = among.length;
@@ -173,7 +180,7 @@ export function sortedRows(
     start[(code === missing ? last : place[code]) + 1]++;
   }
   for (let b = 0; b < bins; b++) start[b + 1] += start[b];
-  const rows = new Uint32Array(n);
+  const rows = into.subarray(0, n);
   for (let i = 0; i < n; i++) {
     const row = among[i];
     const code = codes[row];

@@ -8,7 +8,8 @@ export interface ColumnMeta {
   name: string;
   title: string;
   kind: "category" | "number" | "text";
-  dtype: string;
+  /** Of what is stored. */
+  dtype?: string;
   source: string;
   names?: string[] | "classes";
   edges?: number[];

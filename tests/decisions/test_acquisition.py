@@ -190,3 +190,29 @@ def test_intervals_count_by_their_regret():
     assert choice.indices.tolist() == [0]  # the widest
     regret = lw.decompose(q, "squared").regret[:, 0]
     np.testing.assert_allclose(choice.score / choice.score[0], regret / regret[0])
+
+
+@pytest.mark.parametrize("batch", ["top", "balanced"])
+def test_only_candidates_are_chosen_with_the_scores_of_the_whole_pool(batch):
+    q, candidates = pool(), np.arange(60) % 3 == 0
+    choice = acquire(q, budget=8, batch=batch, candidates=candidates)
+    assert np.all(candidates[choice.indices])
+    np.testing.assert_array_equal(choice.score, acquire(q, budget=8).score)
+    everyone = acquire(q, budget=8, batch=batch, candidates=np.ones(60, bool))
+    np.testing.assert_array_equal(everyone.indices, acquire(q, budget=8, batch=batch).indices)
+    best = np.flatnonzero(candidates)[np.argsort(-choice.score[candidates])]
+    if batch == "top":
+        assert choice.indices.tolist() == best[:8].tolist()
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        (np.arange(60) < 3, "must be at most the candidates' 3 cases; got 8"),
+        (np.arange(60), "must say True or False of each of the 60 cases; got int64 (60,)"),
+        (np.ones(59, bool), "must say True or False of each of the 60 cases"),
+    ],
+)
+def test_candidates_that_do_not_fit(candidates, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        acquire(pool(), budget=8, candidates=candidates)

@@ -9,7 +9,14 @@ import zlib
 import numpy as np
 import pytest
 
-from labelwise.report.columns import PageData, as_bytes, deflated, smallest_type
+from labelwise.report.columns import (
+    PROBABILITIES,
+    SQUARES,
+    PageData,
+    as_bytes,
+    deflated,
+    smallest_type,
+)
 
 
 def inflated(text: str) -> bytes:
@@ -52,7 +59,7 @@ def test_every_kind_of_column() -> None:
 def test_blocks_of_probabilities_count_exactly_at_twentieths() -> None:
     values = np.random.default_rng(0).random((500, 3))
     page = PageData(500)
-    page.add_probabilities("mean", values)
+    page.add_by_label("mean", values, PROBABILITIES)
     block = page.blocks["mean"]
     codes = np.frombuffer(inflated(page.arrays["mean"]), "u1").reshape(block["shape"])
     for threshold in np.arange(1, 20) / 20:
@@ -60,7 +67,7 @@ def test_blocks_of_probabilities_count_exactly_at_twentieths() -> None:
         above = np.sum(codes > at) + np.sum((codes == at) & (values >= threshold))
         assert above == np.sum(values >= threshold)
     assert np.max(np.abs(np.asarray(block["values"])[codes] - values)) < 0.01
-    page.add_uncertainties("epistemic", values**4)
+    page.add_by_label("epistemic", values**4, SQUARES)
     block = page.blocks["epistemic"]
     codes = np.frombuffer(inflated(page.arrays["epistemic"]), "u1").reshape(block["shape"])
     assert np.max(np.abs(np.asarray(block["values"])[codes] - values**4)) < 0.01

@@ -40,7 +40,7 @@ def test_costs_of_labels() -> None:
     found = given(Costs(default=1, missed={"c": 20}), labels)
     assert found["missed"].tolist() == [1, 1, 20, 1]
     assert found["alarm"].tolist() == [1, 1, 1, 1]
-    with pytest.raises(ValueError, match="the labels may occur together"):
+    with pytest.raises(ValueError, match="only a `matrix`, which is for choosing one class"):
         given(Costs(1 - np.eye(4)), labels)
 
 

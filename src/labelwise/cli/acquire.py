@@ -10,6 +10,7 @@ from .._frames import index_columns
 from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 from ._paths import InputPath, OutputPath
+from ._tags import candidates, read_tags
 
 EXPLAINED = 5  # choices
 
@@ -34,6 +35,14 @@ EXPLAINED = 5  # choices
     help="The highest scores, or classes taking turns.",
 )
 @click.option(
+    "--tags",
+    "tags_file",
+    type=InputPath(),
+    help="Tags of cases (tags.csv of a report), matched by id; for --only and --exclude.",
+)
+@click.option("--only", metavar="TAG", multiple=True, help="Choose among cases with this tag.")
+@click.option("--exclude", metavar="TAG", multiple=True, help="Choose no case with this tag.")
+@click.option(
     "-o",
     "--output",
     type=OutputPath(allow_dash=True),
@@ -46,6 +55,9 @@ def command(
     label: str | None,
     costs_file: Path | None,
     batch: str,
+    tags_file: Path | None,
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -58,15 +70,21 @@ def command(
     Examples:
       labelwise acquire preds.npz --label cat --budget 100 -o next.csv
       labelwise acquire preds.npz --budget 100 --batch balanced --costs costs.toml -o next.csv
+      labelwise acquire preds.npz --budget 100 --tags tags.csv --exclude blurred -o next.csv
     """
     from ..decisions import acquire
 
+    if (tags_file is None) != (not only and not exclude):
+        raise ValueError("give --tags FILE together with --only TAG or --exclude TAG")
     to_pipe = check_csv(output, "the chosen cases")
     loaded = read_predictions(predictions, quiet=as_json or to_pipe)
     costs = None
     if costs_file is not None:
         costs = read_costs(costs_file)
-    choice = acquire(loaded, costs, budget=budget, label=label, batch=batch)
+    allowed = None
+    if tags_file is not None:
+        allowed = candidates(read_tags(tags_file, loaded), only, exclude)
+    choice = acquire(loaded, costs, budget=budget, label=label, batch=batch, candidates=allowed)
     columns = {
         "rank": range(1, budget + 1),
         **index_columns(choice.score.shape, loaded.ids, choice.indices),

@@ -13,9 +13,12 @@ from ._input import Given, loss_option, predictions_argument, read_predictions
 from ._output import Section, echo, echo_json, json_option
 from ._paths import InputPath, PredictionPath
 from ._sources import compare_members
+from ._tags import compare_tags, read_tags
 from ._votes import compare_votes, find_votes
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..io import Predictions
     from ..losses import LossName
 
@@ -41,6 +44,12 @@ MAX_CLASSES = 50  # rows of the table of classes
     is_flag=True,
     help="What the models, prompts and so on of the members contribute, and which are off.",
 )
+@click.option(
+    "--tags",
+    "tags_file",
+    type=InputPath(),
+    help="Compare the cases with each tag (tags.csv of a report), matched by id.",
+)
 @loss_option(default="log")
 @json_option()
 def command(
@@ -48,14 +57,16 @@ def command(
     ood: Path | None,
     votes_file: Path | None,
     sources: bool,
+    tags_file: Path | None,
     loss: LossName,
     as_json: bool,
 ) -> None:
     """Evaluate PREDICTIONS with true labels: rejection, calibration and classes; with --ood,
     out-of-distribution detection.
 
-    With --votes, what people say about the same cases; with --sources, where the members'
-    disagreement comes from. These two need no true labels. Votes are counts (N, K), or the class
+    With --tags, the same numbers for the cases that were tagged on a report's page. With --votes,
+    what people say about the same cases; with --sources, where the members' disagreement comes
+    from. These two need no true labels. Votes are counts (N, K), or the class
     that each annotator chose (N, A), or for labels that may occur together 0 or 1 (A, N, K); -1 is
     none.
 
@@ -67,19 +78,24 @@ def command(
       labelwise evaluate preds.npz --ood other.npz --json
       labelwise evaluate model1.csv model2.csv --labels truth.csv
       labelwise evaluate preds.npz --votes votes.npy
+      labelwise evaluate preds.npz --tags tags.csv
       labelwise evaluate results/*/samples_*.jsonl --sources
     """
     loaded = read_predictions(predictions, quiet=as_json)
     _check_instances(loaded, predictions.name)
     votes = find_votes(predictions, votes_file)
-    if loaded.y_true is None and (ood is not None or not (votes or sources)):
+    needs_labels = ood is not None or tags_file is not None
+    if loaded.y_true is None and (needs_labels or not (votes or sources)):
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
     data: dict[str, Any] = {}
     texts = []
     if loaded.y_true is not None:
-        numbers, text = evaluate_instances(loaded, loss)
+        tags = None
+        if tags_file is not None:
+            tags = read_tags(tags_file, loaded)
+        numbers, text = evaluate_instances(loaded, loss, tags)
         data |= numbers
         texts.append(text)
     if ood is not None:
@@ -130,9 +146,12 @@ def _read_ood_predictions(
     return other
 
 
-def evaluate_instances(loaded: Predictions, loss: LossName) -> Section:
-    """All numbers of labeled predictions. For labels that may occur together, accuracy is the share
-    of labels that are right; one member has no epistemic uncertainty.
+def evaluate_instances(
+    loaded: Predictions, loss: LossName, tags: np.ndarray | None = None
+) -> Section:
+    """All numbers of labeled predictions; accuracy and uncertainty for each of the ``tags``, too.
+    For labels that may occur together, accuracy is the share of labels that are right; one member
+    has no epistemic uncertainty.
     """
     from ..calibration import calibration_errors
     from ..calibration.check import confidence_sentence, mean_overconfidence
@@ -204,6 +223,11 @@ def evaluate_instances(loaded: Predictions, loss: LossName) -> Section:
     text = f"{rejection_table.text()}\n\n{sentence}\n{class_table.text()}"
     if members is not None:
         text += f"\n\n{members}"
+    if tags is not None:
+        if single:  # which has none
+            del found.scores["epistemic"]
+        data["tags"], table = compare_tags(found, tags)
+        text += f"\n\n{table}"
     return data, text
 
 

@@ -81,6 +81,7 @@ def acquire(
     budget: int,
     label: str | int | None = None,
     batch: str = "top",
+    candidates: Any = None,
     loss: LossName | Loss = "log",
 ) -> Acquisition:
     r"""Choose ``budget`` cases of a pool to label: those about which the members disagree most.
@@ -111,6 +112,8 @@ def acquire(
     batch : {"top", "balanced"}
         ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it
         needs most, as long as it needs one.
+    candidates : array (N,) of bool, optional
+        The cases that may be chosen; scores and prevalences are those of the whole pool.
     loss : str or Loss
         Loss of the epistemic uncertainty.
 
@@ -131,8 +134,11 @@ def acquire(
         )
     pool = q if isinstance(q, Predictions) else Predictions(q=q)
     n, class_names = len(pool), pool.names
-    if check_positive(budget, "budget") > n:
-        raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
+    places, among = np.arange(n), "the pool's"
+    if candidates is not None:
+        places, among = _places_of_candidates(candidates, n), "the candidates'"
+    if check_positive(budget, "budget") > len(places):
+        raise ValueError(f"the budget must be at most {among} {len(places)} cases; got {budget!r}")
     if pool.n_members == 1:
         raise ValueError(
             "one member says nothing about epistemic uncertainty; label-wise acquisition needs at "
@@ -153,14 +159,28 @@ def acquire(
     need = _acquisition_need_of_pool(pool, weight, loss)
     score = need.sum(axis=1)
     if batch == "balanced":
-        indices, chosen_for = _acquire_in_turns(need, budget)
+        if candidates is not None:  # else without a copy
+            chosen, chosen_for = _acquire_in_turns(need[places], budget)
+            indices = places[chosen]
+        else:
+            indices, chosen_for = _acquire_in_turns(need, budget)
     else:
-        indices = np.argsort(-score, kind="stable")[:budget]
+        indices = places[np.argsort(-score[places], kind="stable")[:budget]]
         chosen_for = need[indices].argmax(axis=1)
         if label is not None:  # also where the members agree about it
             chosen_for = np.full(budget, wanted)
     labels = tuple(class_names[k] for k in chosen_for)
     return Acquisition(indices, score, labels, need, class_names, q.ids)
+
+
+def _places_of_candidates(candidates: Any, n: int) -> np.ndarray:
+    given = np.asarray(to_numpy(candidates))
+    if given.dtype != bool or given.shape != (n,):
+        raise ValueError(
+            f"`candidates` must say True or False of each of the {n} cases; got {given.dtype} "
+            f"{given.shape}"
+        )
+    return np.flatnonzero(given)
 
 
 def _acquisition_need_of_pool(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from .._validation.arguments import as_rng
 from ..decomposition import PARTS
 from ..io import Predictions
 from ..sets._result import PredictionSets
-from .collect import MAX_BITS, Collected
-from .columns import MANY_ROWS, PageData, smallest_type
+from .collect import Collected
+from .columns import MANY_ROWS, PROBABILITIES, SQUARES, PageData, smallest_type
 from .images import positions_of_images, thumbnails
 from .members import (
     DRAWS,
@@ -38,38 +38,17 @@ class Cases:
     """All that is known of the cases, those out of distribution after the others."""
 
     found: Collected
-    parts: Sequence[Predictions]
-    ood_names: Sequence[str]
+    others: Mapping[str, Predictions]
+    """Those out of distribution, by the name of their data set."""
     metadata: Metadata
     votes: tuple[np.ndarray, np.ndarray] | None
     """Votes for each class (N, K), and all votes (N,)."""
     sets: PredictionSets | None
     with_ids: bool
 
-    def of_all(self, values: np.ndarray, missing: Any) -> np.ndarray:
-        """Values of the N cases, and ``missing`` for those out of distribution."""
-        n_others = self.found.rows - self.found.n
-        return np.concatenate([values, np.full((n_others, *values.shape[1:]), missing)])
-
     @property
-    def keys(self) -> list[np.ndarray]:
-        """What makes a stratum: truth and prediction (multi-label data: the number of wrong
-        labels), and the data set.
-        """
-        found = self.found
-        keys: list[np.ndarray] = [found.predicted, found.dataset]
-        if found.cases.y_true is not None:
-            keys.insert(0, found.truth)
-            if found.cases.multilabel:
-                del keys[1]
-        return keys
-
-    @property
-    def interest(self) -> list[np.ndarray]:
-        """What comes first in a stratum: confident errors, then what is most uncertain."""
-        found = self.found
-        confident = np.where(found.wrong, found.top, -np.inf)
-        return [confident, found.scores["epistemic.log"], found.scores["aleatoric.log"]]
+    def parts(self) -> list[Predictions]:
+        return [self.found.cases, *self.others.values()]
 
     def id_note(self, page: PageData) -> str | None:
         """Which identifiers the file contains."""
@@ -97,74 +76,89 @@ class Rows:
     """A random number for each row: images and members are then of the same cases."""
 
 
-def choose_cases(about: Cases, rng: Any) -> Rows:
+def choose_cases(found: Collected, rng: Any) -> Rows:
     """All cases up to a million, and some of them with their members."""
-    found, cases = about.found, about.found.cases
     luck = as_rng(rng).random(found.rows)
     rows, weight = np.arange(found.rows), None
-    keys, interest = about.keys, about.interest
     if found.rows > MAX_ROWS:
-        sample = choose_rows(number_strata(keys, MAX_ROWS // 2), interest, MAX_ROWS, luck)
+        sample = _choose(found, rows, MAX_ROWS, luck)
         rows, weight, luck = sample.rows, sample.weight, luck[sample.rows]
-        keys, interest = [key[rows] for key in keys], [score[rows] for score in interest]
     numbers = NUMBERS
     if len(rows) > MANY_ROWS:
         numbers = NUMBERS_OF_MANY_ROWS
-    each = (cases.n_members or DRAWS) * classes_of_case(cases.n_classes)
-    most = max(1, min(len(rows), numbers // each))
-    members = choose_rows(number_strata(keys, most), interest, most, luck)
+    each = (found.cases.n_members or DRAWS) * classes_of_case(found.cases.n_classes)
+    members = _choose(found, rows, min(len(rows), numbers // each), luck)
     if weight is not None:
         members = Chosen(members.rows, members.weight * weight[members.rows])
     return Rows(rows, weight, members, luck)
 
 
+def _choose(found: Collected, rows: np.ndarray, most: int, luck: np.ndarray) -> Chosen:
+    """At most so many of the rows (at least one), some of each truth, prediction and data set:
+    confident errors first, then what is most uncertain.
+    """
+    most = max(most, 1)
+    keys = [key[rows] for key in (found["truth"], found["predicted"], found.dataset)]
+    confident = np.where(found.wrong, found["top"], -np.inf)
+    scores = (confident, found["epistemic.log"], found["aleatoric.log"])
+    stratum = number_strata(keys, most // 2)
+    return choose_rows(stratum, [score[rows] for score in scores], most, luck)
+
+
 def add_columns(about: Cases, chosen: Rows) -> PageData:
     """All columns and blocks but the images."""
     found, cases, rows = about.found, about.found.cases, chosen.rows
+    labelled = cases.y_true is not None
     page = PageData(len(rows))
     if cases.multilabel:
-        for name, bits in found.bits.items():
-            page.add_block(name, bits[rows], "u1")
+        page.add_block("predicted_labels", found["predicted_labels"][rows], "u1")
+        if labelled:
+            page.add_block("truth_labels", found["truth_labels"][rows], "u1")
     else:
-        page.add_category("predicted", "predicted", found.predicted[rows], "classes")
-        page.add_category("second", "second choice", found.second[rows], "classes")
-        if cases.y_true is not None:
-            page.add_category("truth", "truth", found.truth[rows], "classes")
-    page.add_number("top", "probability of the prediction", found.top[rows], tail="low")
+        titles = {"predicted": "predicted", "second": "second choice", "truth": "truth"}
+        for name, title in titles.items():
+            if name != "truth" or labelled:
+                page.add_category(name, title, found[name][rows], "classes")
+    page.add_number("top", "probability of the prediction", found["top"][rows], tail="low")
     for loss in found.losses:
         for part in PARTS:
             name = f"{part}.{loss}"
-            score = found.scores[name][rows]
-            page.add_number(name, name, score, tail="high", coarse=loss != "log")
-    if 1 < (cases.n_members or 1) <= MAX_BITS:
+            page.add_number(name, name, found[name][rows], tail="high", coarse=loss != "log")
+    if "agree" in found.columns:
         dtype = smallest_type(1 << (cases.n_members or 1))
-        page.add_block("agree", found.agree[rows], dtype)
-        if cases.y_true is not None:
-            page.add_block("right", found.right[rows], dtype)
+        page.add_block("agree", found["agree"][rows], dtype)
+        if labelled:
+            page.add_block("right", found["right"][rows], dtype)
     _add_groups(page, about, rows)
-    if about.ood_names:
-        names = ["in distribution", *about.ood_names]
+    if about.others:
+        names = ["in distribution", *about.others]
         page.add_category("dataset", "data set", found.dataset[rows], names)
+    # what is known of the N cases alone: -1 is the last of its values, "missing"
+    place = np.where(rows < found.n, rows, -1)
     if about.sets is not None:
-        _add_sets(page, about, rows)
+        size = about.sets.size
+        covered = about.sets.member[np.arange(found.n), found["truth"][: found.n]]
+        sizes = list(map(str, range(int(size.max()) + 1)))
+        page.add_category("set_size", "set size", np.append(size, -1)[place], sizes, source="sets")
+        values = np.append(covered.astype(int), -1)[place]
+        page.add_category("covered", "truth in the set", values, ["no", "yes"], source="sets")
     if about.votes is not None:
-        _add_votes(page, about, rows)
+        _add_votes(page, about.votes, place, multilabel=bool(cases.multilabel))
     _add_ids(page, about, rows)
     if chosen.weight is not None:
         page.add_block("weight", chosen.weight, "f4")
-    if found.by_label:
-        page.add_probabilities("mean", found.by_label["mean"][rows])
+    if "mean" in found.columns:
+        page.add_by_label("mean", found["mean"][rows], PROBABILITIES)
         for name in ("aleatoric", "epistemic"):
-            page.add_uncertainties(name, found.by_label[name][rows])
+            page.add_by_label(name, found[name][rows], SQUARES * found[name].max())
     members = chosen.with_members
-    embed_members(page, about.parts, rows[members.rows], found.truth)
+    embed_members(page, about.parts, rows[members.rows], found["truth"])
     page.add_rows("members.rows", members.rows)
     page.add_block("members.weight", members.weight, "f4")
     columns = about.metadata.columns
     if not about.with_ids:
         columns = {name: x for name, x in columns.items() if not _identifies(name, x)}
-    in_metadata = np.where(rows < found.n, rows, -1)
-    add_metadata(page, columns, in_metadata)
+    add_metadata(page, columns, place)
     return page
 
 
@@ -176,53 +170,38 @@ def _identifies(name: str, texts: np.ndarray) -> bool:
 
 
 def _add_groups(page: PageData, about: Cases, rows: np.ndarray) -> None:
-    """The groups by name; numbered in the order of the cases where ids are left out."""
+    """The groups by name, in the order of the cases; numbered where ids are left out."""
     if about.found.cases.groups is None:
         return
-    texts = []
+    texts: list[str] = []
     for part in about.parts:
         if part.groups is None:
-            texts.append(np.full(len(part), "", dtype=object))
+            texts += [""] * len(part)
         else:
-            texts.append(np.asarray(part.groups[:]).astype(str).astype(object))
-    groups = np.concatenate(texts)[rows]
-    names, first, codes = np.unique(groups.astype(str), return_index=True, return_inverse=True)
-    shown = [shortened(name, LONGEST_ID) for name in names.tolist()]
+            texts += np.asarray(part.groups[:]).astype(str).tolist()
+    codes = {"": -1}
+    column = np.array([codes.setdefault(texts[row], len(codes) - 1) for row in rows])
+    names = [shortened(name, LONGEST_ID) for name in codes][1:]
     if not about.with_ids:
-        order = np.argsort(np.argsort(first))
-        shown = [str(place + 1) for place in order.tolist()]
-    codes = codes.copy()
-    if names[0] == "":  # no group
-        codes, shown = codes - 1, shown[1:]
-    page.add_category("group", "group", codes, shown, source="file")
+        names = [str(code + 1) for code in range(len(names))]
+    page.add_category("group", "group", column, names, source="file")
 
 
-def _add_sets(page: PageData, about: Cases, rows: np.ndarray) -> None:
-    found, sets = about.found, about.sets
-    if sets is None:
-        return
-    size = sets.size
-    names = list(map(str, range(int(size.max()) + 1)))
-    page.add_category("set_size", "set size", about.of_all(size, -1)[rows], names, source="sets")
-    covered = about.of_all(sets.member[np.arange(found.n), found.truth[: found.n]].astype(int), -1)
-    page.add_category("covered", "truth in the set", covered[rows], ["no", "yes"], source="sets")
-
-
-def _add_votes(page: PageData, about: Cases, rows: np.ndarray) -> None:
+def _add_votes(
+    page: PageData, votes: tuple[np.ndarray, np.ndarray], place: np.ndarray, *, multilabel: bool
+) -> None:
     """The votes for each class, and how much the readers disagree."""
-    if about.votes is None:
-        return
-    counts, total = about.votes
+    counts, total = votes
     share = counts / np.where(total > 0, total, np.nan)[:, None]
-    if about.found.cases.multilabel:
+    disagreement = 1 - share.max(axis=-1)
+    if multilabel:
         disagreement = np.minimum(share, 1 - share).mean(axis=-1)
-    else:
-        disagreement = 1 - share.max(axis=-1)
-    values = about.of_all(disagreement, np.nan)[rows]
+    values = np.append(disagreement, np.nan)[place]
     page.add_number("reader_disagreement", "readers disagree", values, source="votes")
     if counts.size <= MAX_VOTES:
-        page.add_block("votes", about.of_all(counts, 0)[rows], "u2")
-        page.add_block("votes.total", about.of_all(total, 0)[rows], "u2")
+        none = np.zeros_like(counts[:1])
+        page.add_block("votes", np.concatenate([counts, none])[place], "u2")
+        page.add_block("votes.total", np.append(total, 0)[place], "u2")
 
 
 def _add_ids(page: PageData, about: Cases, rows: np.ndarray) -> None:
@@ -232,7 +211,7 @@ def _add_ids(page: PageData, about: Cases, rows: np.ndarray) -> None:
     if not about.with_ids or (found.cases.ids is None and not sampled):
         return
     ids: list[str] = []
-    for prefix, part in zip(["", *about.ood_names], about.parts, strict=True):
+    for prefix, part in zip(["", *about.others], about.parts, strict=True):
         if part.ids is not None:
             ids += np.asarray(part.ids[:]).astype(str).tolist()
         else:
@@ -241,18 +220,16 @@ def _add_ids(page: PageData, about: Cases, rows: np.ndarray) -> None:
 
 
 def embed_images(
-    page: PageData, about: Cases, chosen: Rows, images: Any, image_index: Any
+    page: PageData, found: Collected, chosen: Rows, images: Any, image_index: Any
 ) -> dict[str, Any] | None:
     """Thumbnails of some rows of every stratum; how many, of how many."""
-    where = positions_of_images(images, image_index, about.found.n)
-    _, at, source = np.intersect1d(chosen.rows, where, return_indices=True)
-    if not at.size:
+    where = positions_of_images(images, image_index, found.n)
+    rows, at, source = np.intersect1d(chosen.rows, where, return_indices=True)
+    if not rows.size:
         return None
-    keys = [key[chosen.rows[at]] for key in about.keys]
-    interest = [score[chosen.rows[at]] for score in about.interest]
 
     def choose(most: int) -> np.ndarray:
-        return choose_rows(number_strata(keys, most), interest, most, chosen.luck[at]).rows
+        return _choose(found, rows, most, chosen.luck[at]).rows
 
     shown, files = thumbnails(images, source, choose)
     page.add_rows("images.rows", at[shown])

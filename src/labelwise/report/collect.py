@@ -1,10 +1,11 @@
-"""One pass over the predictions, block by block: what the page shows of each case, and sums over
-the classes. Nothing is K × K.
+"""One pass over the predictions, block by block: what the page shows of each case. Nothing is K ×
+K.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,129 +19,170 @@ from ..losses import LossName
 
 Progress = Callable[[int, int], None]
 MAX_BITS = 31  # members whose agreement is embedded
+OVERLAPPING = ("overlapping", "pairs")
 MAX_LABELWISE = 1_000_000
 """Numbers (cases × labels) of which all are embedded; of more, none."""
 
 
+@dataclass(frozen=True, eq=False)
 class Collected:
     """Columns of R cases: first the N cases of the report, then those out of distribution."""
 
-    def __init__(
-        self, sets: Sequence[Predictions], events: Events | None, losses: Sequence[LossName]
-    ) -> None:
-        cases = sets[0]
-        self.cases, self.events, self.losses = cases, events, losses
-        self.n, self.rows = len(cases), sum(map(len, sets))
-        self.n_labels = cases.n_classes
-        if events is not None:
-            self.n_labels = len(events.names)
-        rows = self.rows
-        self.dataset = np.repeat(np.arange(len(sets)), [len(x) for x in sets])
-        self.top = np.empty(rows)
-        """Probability of the prediction; for multi-label data the mean over the labels."""
-        self.scores = {f"{part}.{loss}": np.empty(rows) for loss in losses for part in PARTS}
-        self.structure = "partition"
-        if events is not None:
-            self.structure = events.structure(cases.n_classes, cases.class_names)
-        self.averaged = self.structure in ("overlapping", "pairs")
+    cases: Predictions
+    """Those of the report."""
+    events: Events | None
+    losses: Sequence[LossName]
+    structure: str
+    """How the events relate."""
+    dataset: np.ndarray
+    """Which set of cases each is of; 0 are those of the report."""
+    columns: dict[str, np.ndarray]
+    """What `_describe_cases` and `_decompose_cases` name, (R,); labels as bits, (R, L / 8); and
+    mean, aleatoric and epistemic by label (log loss), (R, L), unless these are too many numbers.
+    """
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    @property
+    def n(self) -> int:
+        return len(self.cases)
+
+    @property
+    def rows(self) -> int:
+        return len(self.dataset)
+
+    @property
+    def averaged(self) -> bool:
         """Whether events overlap, so that the scores are their means instead of their sums."""
-        self.agree = np.zeros(rows, np.uint32)
-        """Bit j: member j predicts what the ensemble predicts."""
-        self.right = np.zeros(rows, np.uint32)
-        """Bit j: member j is right."""
-        self.predicted = np.zeros(rows, np.int32)
-        """The most probable class; for multi-label data the number of predicted labels."""
-        self.second = np.zeros(rows, np.int32)
-        self.truth = np.full(rows, -1, np.int32)
-        """The true class, or -1; for multi-label data the number of wrong labels."""
-        self.bits: dict[str, np.ndarray] = {}
-        if cases.multilabel:
-            width = -(-self.n_labels // 8)
-            self.bits["predicted_labels"] = np.zeros((rows, width), np.uint8)
-            if cases.y_true is not None:
-                self.bits["truth_labels"] = np.zeros((rows, width), np.uint8)
-        self.by_label: dict[str, np.ndarray] = {}
-        """Mean and uncertainty (log loss) by label, (R, L), unless these are too many numbers."""
-        if rows * self.n_labels <= MAX_LABELWISE:
-            shape = (rows, self.n_labels)
-            for name in ("mean", "aleatoric", "epistemic"):
-                self.by_label[name] = np.zeros(shape, np.float32)
+        return self.structure in OVERLAPPING
 
     @property
     def wrong(self) -> np.ndarray:
         """Which cases have a wrong prediction, (R,); of those out of distribution none."""
+        truth = self["truth"]
         if self.cases.multilabel:
-            return np.asarray(self.truth > 0)
-        return np.asarray((self.truth >= 0) & (self.truth != self.predicted))
+            return np.asarray(truth > 0)
+        return np.asarray((truth >= 0) & (truth != self["predicted"]))
 
     @property
     def value(self) -> np.ndarray:
         """Of the N cases: 1 if right, else 0; for multi-label data the share of right labels."""
         if self.cases.multilabel:
-            return np.asarray(1 - self.truth[: self.n] / self.n_labels)
-        return np.asarray(self.truth[: self.n] == self.predicted[: self.n], dtype=float)
+            return np.asarray(1 - self["truth"][: self.n] / self.cases.n_classes)
+        return 1.0 - self.wrong[: self.n]
 
-    def add(self, rows: slice, q: Distribution, y: np.ndarray | None) -> None:
-        """Add a block of cases; ``y`` are its true classes or labels."""
-        mean = to_numpy(q.mean())
-        if self.cases.multilabel:
-            predicted = self._add_labels(rows, mean, y)
-        else:
-            predicted = self._add_classes(rows, mean, y)
-        if 1 < (self.cases.n_members or 1) <= MAX_BITS and q.members is not None:
-            self._add_members(rows, q.members[0], predicted, y)
-        weights: Any = None
-        if self.averaged:
-            weights = np.full(self.n_labels, 1 / self.n_labels)
-        for loss in self.losses:
-            u = decompose(q, loss, events=self.events)
-            components = u.sum(weights=weights)
-            for part in PARTS:
-                self.scores[f"{part}.{loss}"][rows] = to_numpy(getattr(components, part))
-            if loss == "log" and self.by_label:
-                likely = mean
-                if self.events is not None:
-                    likely = to_numpy(q.mean(self.events))
-                self.by_label["mean"][rows] = likely
-                self.by_label["aleatoric"][rows] = to_numpy(u.aleatoric)
-                self.by_label["epistemic"][rows] = to_numpy(u.epistemic)
 
-    def _add_classes(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        predicted = np.asarray(np.argmax(mean, axis=-1))
-        here = np.arange(len(mean))
-        self.predicted[rows] = predicted
-        self.top[rows] = mean[here, predicted]
-        others = np.array(mean)
-        others[here, predicted] = -1
-        self.second[rows] = np.argmax(others, axis=-1)
-        if y is not None:
-            self.truth[rows] = y
-        return predicted
+def collect(
+    sets: Sequence[Predictions],
+    events: Events | None,
+    losses: Sequence[LossName],
+    progress: Progress | None = None,
+) -> Collected:
+    """All columns, in one pass over the cases of the report and those out of distribution."""
+    cases = sets[0]
+    dataset = np.repeat(np.arange(len(sets)), [len(x) for x in sets])
+    structure, n_labels, weights = "partition", cases.n_classes, None
+    if events is not None:
+        n_labels = len(events.names)
+        structure = events.structure(cases.n_classes, cases.class_names)
+    if structure in OVERLAPPING:
+        weights = np.full(n_labels, 1 / n_labels)
+    by_label = len(dataset) * n_labels <= MAX_LABELWISE
+    columns: dict[str, np.ndarray] = {}
+    stop = 0
+    for number, part in enumerate(sets):
+        for rows, block in part.blocks():
+            truth = None
+            if number == 0 and cases.y_true is not None:
+                truth = cases.true_class[rows]
+            q = block.distribution()
+            found = _describe_cases(q, truth)
+            for loss in losses:
+                found |= _decompose_cases(q, loss, events, weights, by_label=by_label)
+            start, stop = stop, stop + len(block)
+            for name, values in found.items():
+                if name not in columns:
+                    columns[name] = np.zeros((len(dataset), *values.shape[1:]), values.dtype)
+                columns[name][start:stop] = values
+            if progress is not None:
+                progress(stop, len(dataset))
+    return Collected(cases, events, losses, structure, dataset, columns)
 
-    def _add_labels(self, rows: slice, mean: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        predicted = np.asarray(mean > 0.5)
-        self.predicted[rows] = predicted.sum(axis=-1)
-        self.top[rows] = np.maximum(mean, 1 - mean).mean(axis=-1)
-        self.bits["predicted_labels"][rows] = np.packbits(predicted, axis=-1, bitorder="little")
-        if y is not None:
-            self.truth[rows] = (predicted != y).sum(axis=-1)
-            self.bits["truth_labels"][rows] = np.packbits(y, axis=-1, bitorder="little")
-        return predicted
 
-    def _add_members(
-        self, rows: slice, members: Any, predicted: np.ndarray, y: np.ndarray | None
-    ) -> None:
-        """Where each member predicts what the mean predicts, and what is true; all labels count."""
-        for j, member in enumerate(members):
-            probs = to_numpy(member)
-            if self.cases.multilabel:
-                choice = probs > 0.5
-            else:
-                choice = np.argmax(probs, axis=-1)
-            for bits, other in ((self.agree, predicted), (self.right, y)):
-                if other is not None:
-                    same = (choice == other).reshape(len(choice), -1).all(axis=-1)
-                    bits[rows] |= same.astype(np.uint32) << np.uint32(j)
+def _decompose_cases(
+    q: Distribution, loss: LossName, events: Events | None, weights: Any, *, by_label: bool
+) -> dict[str, np.ndarray]:
+    """The uncertainty of a block of cases: sums over the labels; of the log loss, if ``by_label``,
+    each label, with its mean.
+    """
+    u = decompose(q, loss, events=events)
+    components = u.sum(weights=weights)
+    found = {f"{part}.{loss}": to_numpy(getattr(components, part)) for part in PARTS}
+    if by_label and loss == "log":
+        found["mean"] = to_numpy(q.mean(events))
+        found["aleatoric"], found["epistemic"] = to_numpy(u.aleatoric), to_numpy(u.epistemic)
+    return found
+
+
+def _describe_cases(q: Distribution, truth: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Prediction and truth of a block of cases; ``truth`` are its true classes or labels, if they
+    are known.
+    """
+    mean = to_numpy(q.mean())
+    choice = _choice(mean, q)
+    describe = _describe_classes if q.exclusive else _describe_labels
+    found = describe(mean, choice, truth)
+    if 1 < (q.n_members or 1) <= MAX_BITS and q.members is not None:
+        choices = [_choice(to_numpy(member), q) for member in q.members[0]]
+        found["agree"] = _bits_where_equal(choices, choice)
+        found["right"] = np.zeros(len(mean), np.uint32)
+        if truth is not None:
+            found["right"] = _bits_where_equal(choices, truth)
+    return found
+
+
+def _choice(probs: np.ndarray, q: Distribution) -> np.ndarray:
+    """The most probable classes, (N,); for multi-label data which labels are predicted, (N, K)."""
+    return np.asarray(np.argmax(probs, axis=-1) if q.exclusive else probs > 0.5)
+
+
+def _describe_classes(
+    mean: np.ndarray, choice: np.ndarray, truth: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """Prediction, second choice, probability of the prediction, and truth (-1: unknown)."""
+    here = np.arange(len(mean))
+    others = np.array(mean)
+    others[here, choice] = -1
+    found = {"predicted": choice, "second": np.argmax(others, axis=-1), "top": mean[here, choice]}
+    found["truth"] = np.full(len(mean), -1) if truth is None else truth
+    return found
+
+
+def _describe_labels(
+    mean: np.ndarray, choice: np.ndarray, truth: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """How many labels are predicted and how many wrong (-1: unknown), how probable it is that a
+    label is right, and labels as bits.
+    """
+    labels = np.zeros_like(choice) if truth is None else truth
+    wrong = np.full(len(mean), -1) if truth is None else (choice != truth).sum(axis=-1)
+    return {
+        "predicted": choice.sum(axis=-1),
+        "truth": wrong,
+        "top": np.maximum(mean, 1 - mean).mean(axis=-1),
+        "predicted_labels": np.packbits(choice, axis=-1, bitorder="little"),
+        "truth_labels": np.packbits(labels, axis=-1, bitorder="little"),
+    }
+
+
+def _bits_where_equal(choices: Sequence[np.ndarray], other: np.ndarray) -> np.ndarray:
+    """Bit j: the choice of member j is ``other``, for all labels."""
+    bits = np.zeros(len(other), np.uint32)
+    for j, choice in enumerate(choices):
+        same = (choice == other).reshape(len(bits), -1).all(axis=-1)
+        bits |= same.astype(np.uint32) << np.uint32(j)
+    return bits
 
 
 def largest_first(values: np.ndarray, n: int) -> np.ndarray:
@@ -152,28 +194,3 @@ def largest_first(values: np.ndarray, n: int) -> np.ndarray:
     found = np.argpartition(values, -n, axis=-1)[:, -n:]
     order = np.argsort(-np.take_along_axis(values, found, axis=-1), axis=-1, kind="stable")
     return np.take_along_axis(found, order, axis=-1)
-
-
-def collect(
-    sets: Sequence[Predictions],
-    events: Events | None,
-    losses: Sequence[LossName],
-    progress: Progress | None = None,
-) -> Collected:
-    """All columns, in one pass over the cases of the report and those out of distribution."""
-    found = Collected(sets, events, losses)
-    before = 0
-    truth: Any = None
-    if sets[0].y_true is not None:
-        truth = sets[0].true_class
-    for cases in sets:
-        for part, block in cases.blocks():
-            rows = slice(before + part.start, before + part.stop)
-            y = None
-            if before == 0 and truth is not None:
-                y = truth[part]
-            found.add(rows, block.distribution(), y)
-            if progress is not None:
-                progress(rows.stop, found.rows)
-        before += len(cases)
-    return found

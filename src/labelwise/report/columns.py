@@ -16,6 +16,9 @@ MIN_BINS, MAX_BINS = 254, 4095
 CASES_OF_BIN = 8  # on average: with fewer, the edges take more space than the codes
 COARSE_BINS = 62
 MANY_ROWS, BINS_OF_MANY_ROWS = 50_000, 160  # one byte each, not all of its bits used
+# finer towards 0; of probabilities also towards 1, and at multiples of 1/20
+SQUARES = (np.arange(256) / 256) ** 2
+PROBABILITIES = np.append(np.sin(np.arange(236) * np.pi / 472) ** 2, np.arange(1, 20) / 20)
 
 
 class PageData:
@@ -35,7 +38,8 @@ class PageData:
         n = int(codes.max(initial=0)) + 1
         if not isinstance(names, str):
             n, names = len(names), list(names)
-        self._add(name, title, "category", codes, smallest_type(n), names=names, **about)
+        dtype = smallest_type(n)
+        self._add(name, title, "category", as_bytes(codes, dtype), dtype, names=names, **about)
 
     def add_number(
         self,
@@ -55,13 +59,13 @@ class PageData:
             most = BINS_OF_MANY_ROWS
         binned = bin_numbers(values, most, tail)
         about |= {"edges": binned.edges, "centers": binned.centers}
-        self._add(name, title, "number", binned.codes, smallest_type(len(binned.centers)), **about)
+        dtype = smallest_type(len(binned.centers))
+        self._add(name, title, "number", as_bytes(binned.codes, dtype), dtype, **about)
 
     def add_text(self, name: str, title: str, texts: Sequence[str], **about: Any) -> None:
         """Free text."""
-        self.columns.append(_column(name, title, "text", "json", about))
         text = json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
-        self.arrays[name] = deflated(text.encode("utf-8", "replace"))
+        self._add(name, title, "text", text.encode("utf-8", "replace"), "json", **about)
 
     def add_block(self, name: str, array: np.ndarray, dtype: str, **about: Any) -> None:
         """An array with a shape."""
@@ -72,31 +76,16 @@ class PageData:
         """Increasing positions of rows, as the differences from one to the next."""
         self.add_block(name, np.diff(rows, prepend=0), smallest_type(self.rows), steps=True)
 
-    def add_uncertainties(self, name: str, values: np.ndarray) -> None:
-        """Numbers from 0 in 256 bins, small ones in smaller bins, with the mean of each."""
-        grid = values.max(initial=0.0) * (np.arange(256) / 256) ** 2
-        binned = bin_at(values.astype(float), grid)
-        self.add_block(name, binned.codes, "u1", values=binned.centers)
-
-    def add_probabilities(self, name: str, values: np.ndarray) -> None:
-        """Probabilities in at most 256 bins, smaller ones towards 0 and 1, with the mean of each;
-        multiples of 1/20 are edges.
-        """
-        grid = np.sin(np.arange(236) * np.pi / 472) ** 2
-        binned = bin_at(values.astype(float), np.append(grid, np.arange(1, 20) / 20))
+    def add_by_label(self, name: str, values: np.ndarray, edges: np.ndarray) -> None:
+        """Numbers of each label in at most 256 bins, with the mean of each."""
+        binned = bin_at(values.astype(float), edges)
         about = {"values": binned.centers, "edges": binned.edges}
         self.add_block(name, binned.codes, "u1", **about)
 
-    def _add(
-        self, name: str, title: str, kind: str, values: np.ndarray, dtype: str, **about: Any
-    ) -> None:
-        self.columns.append(_column(name, title, kind, dtype, about))
-        self.arrays[name] = deflated(as_bytes(values, dtype))
-
-
-def _column(name: str, title: str, kind: str, dtype: str, about: dict[str, Any]) -> dict[str, Any]:
-    first = {"name": name, "title": title, "kind": kind, "dtype": dtype}
-    return {**first, "source": "model", **about}
+    def _add(self, name: str, title: str, kind: str, data: bytes, dtype: str, **about: Any) -> None:
+        first = {"name": name, "title": title, "kind": kind, "dtype": dtype}
+        self.columns.append({**first, "source": "model", **about})
+        self.arrays[name] = deflated(data)
 
 
 def smallest_type(n: int) -> str:
@@ -114,9 +103,6 @@ def as_bytes(values: np.ndarray, dtype: str) -> bytes:
 
 
 def deflated(data: bytes) -> str:
-    """Compressed, as base64. Of numbers that look random, coding repetitions takes more space."""
-    packed = []
-    for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY):
-        packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, strategy)
-        packed.append(packer.compress(data) + packer.flush())
-    return base64.b64encode(min(packed, key=len)).decode("ascii")
+    """Compressed, as base64; the strategy is the best for numbers that look random."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_FILTERED)
+    return base64.b64encode(packer.compress(data) + packer.flush()).decode("ascii")

@@ -15,8 +15,15 @@ from ..io import Predictions
 def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
     """The costs that the page starts with."""
     check_is_costs(costs)
-    if costs.matrix is not None:
-        missed, alarm = _parts_of_matrix(costs, cases)
+    if costs.matrix is not None and not cases.multilabel:
+        table = costs.problem("multiclass", cases.n_classes, cases.class_names)[0].table
+        missed, alarm = table.max(axis=1), np.zeros(len(table))
+        if np.any(table != missed[:, None] * (1 - np.eye(len(table)))):
+            raise ValueError(
+                "the page holds for each class what missing it and a false alarm cost; in this "
+                "`matrix` the cost of missing a class depends on what is predicted instead. Use "
+                "`labelwise decide`, or give `default`, `missed` and `false_alarm`"
+            )
     else:
         problem, names = costs.problem("per_label", cases.n_classes, cases.class_names)
         missed, alarm = problem.table[:, 1, 0], problem.table[:, 0, 1]
@@ -24,21 +31,3 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
             alarm = costs_per_class("false_alarm", costs.false_alarm, names, 0.0)
     prices = {"abstain": costs.abstain, "ask": costs.ask, "error": costs.expert_error}
     return {"missed": missed, "alarm": alarm, **prices}
-
-
-def _parts_of_matrix(costs: Costs, cases: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    """What missing each class costs, if that does not depend on what is predicted instead."""
-    if cases.multilabel:
-        raise ValueError(
-            "these costs are a `matrix` for choosing one class, but the labels may occur together. "
-            "Give `default`, `missed` and `false_alarm`"
-        )
-    problem, _ = costs.problem("multiclass", cases.n_classes, cases.class_names)
-    missed = problem.table.max(axis=1)
-    if np.any(problem.table != missed[:, None] * (1 - np.eye(len(missed)))):
-        raise ValueError(
-            "the page holds for each class what missing it and a false alarm cost; in this "
-            "`matrix` the cost of missing a class depends on what is predicted instead. Use "
-            "`labelwise decide`, or give `default`, `missed` and `false_alarm`"
-        )
-    return missed, np.zeros(len(missed))

@@ -14,13 +14,10 @@ from .._tables import counted
 from ..calibration import check_calibration
 from ..calibration.check import confidence_sentence, mean_overconfidence
 from ..decomposition import PARTS, decompose
-from ..distributions import Distribution
 from ..evaluation import check_ensemble, detection_scores, log_loss
 from ..io import Predictions
 from ..losses import as_loss
-from ..sets._evaluation import SetEvaluation, evaluate_sets
-from ..sets._predictor import SetPredictor
-from ..sets._result import PredictionSets
+from ..sets._evaluation import SetEvaluation
 from .collect import Collected
 
 MIN_CHECKED, MAX_CHECKED = 30, 5000
@@ -30,17 +27,13 @@ MAX_MEMBER_NUMBERS = 1 << 22  # members × cases × classes whose scores are com
 
 
 def summarize(
-    found: Collected,
-    others: Mapping[str, Predictions],
-    fitted: SetPredictor | None,
-    sets: PredictionSets | None,
+    found: Collected, others: Mapping[str, Predictions], sets: SetEvaluation | None
 ) -> dict[str, Any]:
     """The ``exact`` part of the page's data."""
-    cases = found.cases
-    means: dict[str, Any] = {}
+    cases, n = found.cases, found.n
+    means = {}
     for loss in found.losses:
-        scores = {part: found.scores[f"{part}.{loss}"][: found.n] for part in PARTS}
-        means[loss] = {part: float(score.mean()) for part, score in scores.items()}
+        means[loss] = {part: float(found[f"{part}.{loss}"][:n].mean()) for part in PARTS}
     exact: dict[str, Any] = {
         "mean": means,
         "accuracy": None,
@@ -52,20 +45,15 @@ def summarize(
         "sets": None,
     }
     if cases.y_true is not None:
-        estimate = share_estimate(~found.wrong[: found.n], _groups(cases), 0.95)
+        estimate = share_estimate(~found.wrong[:n], _groups(cases), 0.95)
         exact["accuracy"] = {**interval(estimate), "how": estimate.method}
         exact["calibration"] = _calibration(found)
-    if fitted is not None and sets is not None:
-        exact["sets"] = _coverage(evaluate_sets(fitted, sets, cases.y_true, cases.groups, 0.95))
+    if sets is not None:
+        of_all = sets["all classes"]
+        coverage, low, high = map(percent, (of_all.coverage, of_all.low, of_all.high))
+        share = f"The truth is in {coverage} of the sets (95 % interval {low} to {high})."
+        exact["sets"] = f"{share} {sets.guarantee}"
     return exact
-
-
-def _coverage(found: SetEvaluation) -> str:
-    """How often the truth is in the sets, and what is guaranteed."""
-    of_all = found["all classes"]
-    coverage, low, high = (percent(x) for x in (of_all.coverage, of_all.low, of_all.high))
-    share = f"The truth is in {coverage} of the sets (95 % interval {low} to {high})."
-    return f"{share} {found.guarantee}"
 
 
 def interval(estimate: Estimate) -> dict[str, float]:
@@ -84,54 +72,47 @@ def _groups(cases: Predictions) -> np.ndarray | None:
     return groups
 
 
+def _some(cases: Predictions, most: int) -> tuple[np.ndarray, Predictions]:
+    """At most so many of the cases (at least one), evenly spaced."""
+    index = np.linspace(0, len(cases) - 1, max(min(len(cases), most), 1)).astype(int)
+    return index, cases[index]
+
+
 def _members(found: Collected) -> list[dict[str, Any]]:
-    """How good each member is, and how far from the mean, over some cases, evenly spaced."""
+    """How good each member is, and how far from the mean: the mean over some cases of
+    Σ D(θ_m ‖ mean), which is what it adds to the epistemic uncertainty.
+    """
     cases = found.cases
     if cases.n_members is None:
         return []
-    each = MAX_MEMBER_NUMBERS // (cases.n_members * cases.n_classes)
-    index = np.linspace(0, found.n - 1, min(found.n, max(each, 1))).astype(int)
-    part = cases[index]
+    index, part = _some(cases, MAX_MEMBER_NUMBERS // (cases.n_members * cases.n_classes))
     q: Any = part.distribution()
-    members = q.members[0]
     mean = to_numpy(q.mean(found.events)).astype(float)
+    scale = 1 if found.averaged else mean.shape[-1]
     rows = []
-    for j in range(cases.n_members):
-        one = type(q)(members[j : j + 1], member_axis=0, class_names=q.class_names)
+    for member in q.members[0]:
+        one = type(q)(member[None], member_axis=0, class_names=q.class_names)
+        own = to_numpy(one.mean(found.events)).astype(float)
+        distance = scale * float(np.mean(as_loss("log").divergence(own, mean)))
         loss = None
         if part.y_true is not None:
             loss = float(log_loss(one, part.true_class))
-        distance = _distance(one, mean, found)
         rows.append({"log_loss": loss, "distance": distance, "cases": len(index)})
     return rows
-
-
-def _distance(one: Distribution, mean: np.ndarray, found: Collected) -> float:
-    """The mean over the cases of Σ D(θ_m ‖ mean): what the member adds to the epistemic
-    uncertainty.
-    """
-    own = to_numpy(one.mean(found.events)).astype(float)
-    each = np.asarray(as_loss("log").divergence(own, mean)).mean(axis=-1)
-    if not found.averaged:
-        each = each * found.n_labels
-    return float(each.mean())
 
 
 def _calibration(found: Collected) -> str:
     """Observed against expected accuracy over all cases, and what is badly calibrated."""
     cases, n = found.cases, found.n
     groups = _groups(cases)
-    value, top = found.value, np.minimum(found.top[:n], 1.0)
-    gap = mean_overconfidence(value, top, groups)
+    value, top = found.value, np.minimum(found["top"][:n], 1.0)
     among = counted(n, "case")
     if cases.multilabel:
         among = f"the labels of {among}"
+    gap = mean_overconfidence(value, top, groups)
     sentences = [confidence_sentence(gap, float(value.mean()), float(top.mean()), among)]
-    most = min(n, MAX_CHECKED)
-    checked = most >= MIN_CHECKED and cases.n_classes <= MAX_CHECKED_CLASSES
-    if checked and not cases.multilabel:
-        index = np.linspace(0, n - 1, most).astype(int)
-        part = cases[index]
+    if n >= MIN_CHECKED and cases.n_classes <= MAX_CHECKED_CLASSES and not cases.multilabel:
+        index, part = _some(cases, MAX_CHECKED)
         if groups is not None:
             groups = groups[index]
         q = part.distribution()
@@ -165,15 +146,16 @@ def _detection(found: Collected, others: Mapping[str, Predictions]) -> dict[str,
     """Out-of-distribution detection by each score; where both sides have groups, intervals allow
     for dependence within them.
     """
-    result = {}
+    result: dict[str, Any] = {}
     for number, (name, cases) in enumerate(others.items(), start=1):
-        outside = found.dataset == number
         groups = {}
         if found.cases.groups is not None and cases.groups is not None:
             groups = {"groups_in": found.cases.groups[:], "groups_out": cases.groups[:]}
-        aurocs = {}
-        for key, score in found.scores.items():
-            scores = detection_scores(score[: found.n], score[outside], **groups)
-            aurocs[key] = interval(scores.auroc)
-        result[name] = aurocs
+        result[name] = {}
+        for loss in found.losses:
+            for part in PARTS:
+                score = found[f"{part}.{loss}"]
+                outside = score[found.dataset == number]
+                scores = detection_scores(score[: found.n], outside, **groups)
+                result[name][f"{part}.{loss}"] = interval(scores.auroc)
     return result

@@ -26,19 +26,15 @@ def thumbnails(
     probe = source[np.unique(np.linspace(0, len(source) - 1, PROBES).astype(int))]
     bounds = _range(images, probe)
     first = channels_first(images.shape)
-    sides = images.shape[1:3]
-    if first:
-        sides = images.shape[2:4]
-    factor = max(1, -(-max(sides) // LARGEST_SIDE))
 
     def thumbnail(i: int) -> str:
-        image = np.asarray(images[i])
+        image = np.nan_to_num(np.asarray(images[i], np.float64))
         if first:
             image = np.moveaxis(image, 0, -1)
-        return base64.b64encode(_reduced(image, factor, bounds)).decode("ascii")
+        return base64.b64encode(_reduced(image, bounds)).decode("ascii")
 
     size = np.mean([len(thumbnail(i)) for i in probe])
-    chosen = choose(min(len(source), max(1, int(IMAGE_BYTES / size))))
+    chosen = choose(min(len(source), int(IMAGE_BYTES / size)))
     return chosen, [thumbnail(i) for i in source[chosen]]
 
 
@@ -76,20 +72,17 @@ def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
     return float(values.min(initial=0.0)), float(values.max(initial=1.0))
 
 
-def _reduced(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
-    """One image as PNG, reduced by averaging ``factor`` × ``factor`` pixels."""
-    pixels = np.nan_to_num(np.asarray(image, np.float64))
-    if pixels.ndim == 2:
-        pixels = pixels[..., None]
+def _reduced(image: np.ndarray, bounds: tuple[float, float]) -> bytes:
+    """One image (H, W) or (H, W, C) as PNG, reduced by averaging blocks of pixels."""
+    height, width = image.shape[:2]
+    factor = -(-max(height, width) // LARGEST_SIDE)
+    y, x = min(factor, height), min(factor, width)
+    whole = image[: height // y * y, : width // x * x]
+    pixels = whole.reshape(height // y, y, width // x, x, -1).mean(axis=(1, 3))
     channels = 3 if pixels.shape[-1] >= 3 else 1
-    pixels = pixels[..., :channels]
-    if factor > 1:
-        h, w = (max(1, size // factor) for size in pixels.shape[:2])
-        pixels = pixels[: h * factor, : w * factor]
-        blocks = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1)
-        pixels = blocks.mean(axis=(1, 3))
     low, high = bounds
-    return png(np.rint(np.clip((pixels - low) / (high - low), 0, 1) * 255).astype(np.uint8))
+    scaled = np.clip((pixels[..., :channels] - low) / (high - low), 0, 1)
+    return png(np.rint(255 * scaled).astype(np.uint8))
 
 
 def png(pixels: np.ndarray) -> bytes:

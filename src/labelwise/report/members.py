@@ -8,11 +8,12 @@ smallest. The page renormalizes mutually exclusive classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from ..distributions import Intervals
+from ..distributions import Distribution, Intervals
 from ..io import Predictions
 from .collect import largest_first
 from .columns import PageData, smallest_type
@@ -48,40 +49,45 @@ def embed_members(
     cases = sets[0]
     width = classes_of_case(cases.n_classes)
     m = cases.n_members or DRAWS
-    codes = np.zeros((len(positions), m, width), np.uint16)
-    labels = np.zeros((len(positions), width), np.int64)
-    weights = None
-    if cases.weighted:
-        weights = np.zeros((len(positions), m))
     step = max(1, AT_ONCE // (m * cases.n_classes))
+    codes, labels, weights = [], [], []
     before = 0
     for part in sets:
         first, last = np.searchsorted(positions, [before, before + len(part)])
         for start in range(first, last, step):
-            here = slice(start, min(start + step, last))
-            rows = positions[here]
+            rows = positions[start : min(start + step, last)]
             q = part[rows - before].distribution()
-            if q.members is not None:
-                probs, own = q.members
-            elif isinstance(q, Intervals):  # no draws: the point that stands for the set
-                probs, own = np.broadcast_to(to_numpy(q.mean()), (m, *q.mean().shape)), None
-            else:
-                probs, own = q.sample(DRAWS, rng=0), None
-            probs = to_numpy(probs)
-            if weights is not None and own is not None:
-                weights[here] = to_numpy(own).T
+            probs, own = _members_or_draws(q, m)
             if width < cases.n_classes:
-                labels[here] = _most_probable(to_numpy(q.mean()), truth[rows], width)
-                probs = np.take_along_axis(probs, labels[here][None], axis=-1)
-            codes[here] = quantize(probs).transpose(1, 0, 2)
+                labels.append(_most_probable(to_numpy(q.mean()), truth[rows], width))
+                probs = np.take_along_axis(probs, labels[-1][None], axis=-1)
+            codes.append(quantize(probs).transpose(1, 0, 2))
+            weights.append(np.broadcast_to(own.T, (len(rows), m)))
         before += len(part)
-    page.add_block("members", codes, "u2")
-    if width < cases.n_classes:
-        page.add_block("members.labels", labels, smallest_type(cases.n_classes))
-    if weights is not None:
-        if np.all(weights == weights[:1]):
-            weights = weights[0]
-        page.add_block("members.weights", weights, "f8")
+    page.add_block("members", np.concatenate(codes), "u2")
+    if labels:
+        page.add_block("members.labels", np.concatenate(labels), smallest_type(cases.n_classes))
+    if cases.weighted:
+        of_rows = np.concatenate(weights)
+        if np.all(of_rows == of_rows[:1]):
+            of_rows = of_rows[0]
+        page.add_block("members.weights", of_rows, "f8")
+
+
+def _members_or_draws(q: Distribution, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of ``m`` members, (m, N, K), and their weights, (m,) or (m, N)."""
+    probs: Any
+    weights: Any = np.full(m, 1 / m)
+    if q.members is not None:
+        probs, own = q.members
+        if own is not None:
+            weights = own
+    elif isinstance(q, Intervals):  # no draws: the point that stands for the set
+        mean = to_numpy(q.mean())
+        probs = np.broadcast_to(mean, (m, *mean.shape))
+    else:
+        probs = q.sample(m, rng=0)
+    return to_numpy(probs), to_numpy(weights)
 
 
 def _most_probable(mean: np.ndarray, truth: np.ndarray, width: int) -> np.ndarray:

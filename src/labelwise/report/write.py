@@ -19,9 +19,10 @@ from ..distributions import Distribution
 from ..evaluation.votes import count_votes
 from ..events import Family, as_events
 from ..io import Predictions
-from ..io.atomic import write_file
+from ..io.atomic import check_place, write_file
 from ..io.overwriting import refuse_overwriting_source
 from ..losses import LossName
+from ..sets._evaluation import evaluate_sets
 from ..sets._predictor import SetPredictor
 from .cases import Cases, add_columns, choose_cases, embed_images
 from .collect import Collected, collect
@@ -30,13 +31,12 @@ from .exact import summarize
 from .metadata import Metadata, join_metadata
 from .page import render
 
-LOSSES: dict[LossName, tuple[str, str]] = {
-    "log": ("log loss", "bits"),
-    "squared": ("squared loss", ""),
-    "spherical": ("spherical loss", ""),
-    "zero_one": ("zero-one loss", ""),
+LOSSES: dict[LossName, dict[str, str]] = {
+    "log": {"key": "log", "name": "log loss", "unit": "bits"},
+    "squared": {"key": "squared", "name": "squared loss", "unit": ""},
+    "spherical": {"key": "spherical", "name": "spherical loss", "unit": ""},
+    "zero_one": {"key": "zero_one", "name": "zero-one loss", "unit": ""},
 }
-"""Name and unit."""
 MAX_ROWS_FOR_ALL_LOSSES = 20_000
 
 
@@ -132,16 +132,14 @@ def build_report(
     (0.5, '<!DOCTYPE html>')
     """
     with_ids = ids is not False
-    cases = _with_labels(q, y_true, ids if with_ids else None)
+    cases = _as_predictions(q, y_true, ids if with_ids else None)
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError(
             "`events` need mutually exclusive classes; multi-label predictions have none"
         )
     others = _others(ood, cases)
-    given = None
-    if costs is not None:
-        given = page_costs(costs, cases)
+    given = None if costs is None else page_costs(costs, cases)
     joined = Metadata()
     if metadata is not None:
         joined = join_metadata(metadata, cases.ids, len(cases), cases.names)
@@ -152,27 +150,34 @@ def build_report(
         counts = count_votes(cases.distribution(), votes, annotators)
     elif joined.votes is not None:
         counts = joined.votes, joined.votes.sum(axis=1)
-    predicted_sets = None
+    predicted_sets, coverage = None, None
     if sets is not None:
-        predicted_sets = _check_sets(sets, cases).predict(cases)
+        if not isinstance(cast(Any, sets), SetPredictor):
+            raise TypeError(
+                "`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got "
+                f"{type(sets).__name__}"
+            )
+        if cases.y_true is None:
+            raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
+        predicted_sets = sets.predict(cases)
+        coverage = evaluate_sets(sets, predicted_sets, cases.y_true, cases.groups, 0.95)
     parts = [cases, *others.values()]
-    losses: list[LossName] = ["log"]
-    if sum(map(len, parts)) <= MAX_ROWS_FOR_ALL_LOSSES:
-        losses = list(LOSSES)
+    n_rows = sum(map(len, parts))
+    losses = [loss for loss in LOSSES if loss == "log" or n_rows <= MAX_ROWS_FOR_ALL_LOSSES]
     found = collect(parts, family, losses, progress)
-    about = Cases(found, parts, list(others), joined, counts, predicted_sets, with_ids)
-    chosen = choose_cases(about, rng)
+    about = Cases(found, others, joined, counts, predicted_sets, with_ids)
+    chosen = choose_cases(found, rng)
     page = add_columns(about, chosen)
     images = cases.images if images is None else to_numpy(images)
     thumbnails = None
     if images is not None:
-        thumbnails = embed_images(page, about, chosen, images, image_index)
+        thumbnails = embed_images(page, found, chosen, images, image_index)
     data = {
         "title": title,
         "version": __version__,
         "n": len(cases),
         "rows": page.rows,
-        "sampled": page.rows < found.rows,
+        "sampled": page.rows < n_rows,
         "multilabel": bool(cases.multilabel),
         "labelled": cases.y_true is not None,
         "class_names": cases.names,
@@ -181,12 +186,10 @@ def build_report(
         "partition": found.structure == "partition",
         "averaged": found.averaged,
         **_second_order(cases),
-        "losses": [
-            {"key": loss, "name": LOSSES[loss][0], "unit": LOSSES[loss][1]} for loss in losses
-        ],
+        "losses": [LOSSES[loss] for loss in losses],
         "columns": page.columns,
         "blocks": page.blocks,
-        "exact": summarize(found, others, sets, predicted_sets),
+        "exact": summarize(found, others, coverage),
         "costs": given,
         "ids": any(column["name"] == "id" for column in page.columns),
         "id_note": about.id_note(page),
@@ -207,10 +210,7 @@ def write_report(
     path = Path(path)
     if path.suffix not in (".html", ".htm"):
         raise ValueError(f"a report is an .html file; got {path.name or str(path)!r}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}"
-        )
+    check_place(path)
     if isinstance(q, Predictions):
         refuse_overwriting_source(path, q.path)
     report = build_report(q, **options)
@@ -223,10 +223,10 @@ def _events(found: Collected) -> list[dict[str, Any]] | None:
     events, cases = found.events, found.cases
     if events is None:
         return None
-    families = []
-    for inside, rest in events.resolve(cases.n_classes, cases.class_names):
-        families.append({"inside": inside, "rest": rest if events.given is not None else None})
-    return families
+    families = events.resolve(cases.n_classes, cases.class_names)
+    if events.given is None:
+        return [{"inside": inside, "rest": None} for inside, _ in families]
+    return [{"inside": inside, "rest": rest} for inside, rest in families]
 
 
 def _second_order(cases: Predictions) -> dict[str, Any]:
@@ -234,13 +234,13 @@ def _second_order(cases: Predictions) -> dict[str, Any]:
     m = cases.n_members
     if m is None:
         return {"second_order": "draws", "members": None}
-    names = cases.member_names
-    if names is None:
-        names = tuple(str(j + 1) for j in range(m))
+    names = cases.member_names or tuple(str(j + 1) for j in range(m))
     return {"second_order": "members" if m > 1 else "none", "members": names}
 
 
-def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predictions:
+def _as_predictions(
+    q: Distribution | Predictions, y_true: Any = None, ids: Any = None
+) -> Predictions:
     """The predictions, with these labels and ids instead of their own, if any are given."""
     y_true, ids = same_rows(q, y_true=y_true, ids=ids)
     if isinstance(q, Predictions):
@@ -262,27 +262,15 @@ def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any) -> Predic
     return p
 
 
-def _check_sets(fitted: SetPredictor, cases: Predictions) -> SetPredictor:
-    if not isinstance(cast(Any, fitted), SetPredictor):
-        raise TypeError(
-            "`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got "
-            f"{type(fitted).__name__}"
-        )
-    if cases.y_true is None:
-        raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
-    return fitted
-
-
 def _others(ood: Any, cases: Predictions) -> dict[str, Predictions]:
     if isinstance(ood, Distribution | Predictions):
         ood = {"out of distribution": ood}
-    if ood is not None and not isinstance(ood, Mapping):
+    if not isinstance(ood or {}, Mapping):
         raise TypeError(
             "`ood` must be a distribution, Predictions, or a mapping from names to these; got "
             f"{type(ood).__name__}"
         )
-    others = {}
-    for name, q in (ood or {}).items():
-        others[str(name)] = _with_labels(q, None, None)
-        cases.check_same_model(others[str(name)], f"`ood` {str(name)!r}")
+    others = {str(name): _as_predictions(q) for name, q in (ood or {}).items()}
+    for name, other in others.items():
+        cases.check_same_model(other, f"`ood` {name!r}")
     return others
