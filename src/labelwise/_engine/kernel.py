@@ -100,7 +100,8 @@ def thread_count(threads: int | None = None) -> int:
     """How many threads to use: the argument, else LABELWISE_THREADS, else one per available
     core.
     """
-    name, wanted = "`n_jobs`", threads
+    name = "`n_jobs`"
+    wanted: Any = threads
     if threads is None:
         asked = os.environ.get("LABELWISE_THREADS")
         if asked is None:
