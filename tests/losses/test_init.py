@@ -56,7 +56,7 @@ def test_function_class_or_nothing_as_loss() -> None:
     with refused(
         TypeError,
         "`loss` must be one of",
-        "got a function. Wrap your own φ(forecast, y): lw.CustomLoss(phi)",
+        "got function. Wrap your own φ(forecast, y): lw.CustomLoss(phi)",
     ):
         lw.decompose(lw.Ensemble(PROBS), absolute)  # type: ignore[arg-type]
     with refused(TypeError, "`loss` must be one of", "got the class LogLoss. Instantiate it"):

@@ -11,14 +11,15 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
+from itertools import count
 from math import prod
 from operator import getitem
 from typing import Any
 
 import numpy as np
-from array_api_compat import device, is_dask_array
+from array_api_compat import is_dask_array
 
-from .._arrays import Array, namespace, sum_first
+from .._arrays import Array, like, namespace, sum_first
 
 TABLE_BLOCK = 1 << 17  # numbers of a table (instances, columns) that are worked on at once
 # What users call the arrays of a distribution, where it is not the name of the field.
@@ -43,19 +44,18 @@ def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
     n = q.batch_shape[0]
     per_position = q.n_numbers // max(n, 1)
     blocks: Iterable[Any] = row_blocks(n, per_position, size)
+    first_axis = 1  # of those that a block's results have behind its instances
     if per_position > size and len(q.batch_shape) > 1:
         # one position of the first axis is more than a block: without that axis
-        blocks = range(n)
-    results: list[np.ndarray] = []
-    lengths: list[int | None] = []
+        blocks, first_axis = range(n), 0
+    results: Any = None
     for block in blocks:
-        arrays, lengths = _flatten(f(q[block]))
-        for i, x in enumerate(arrays):
-            if i == len(results):  # in the first block, which shows shapes and types
-                inner = x.shape[1:] if isinstance(block, slice) else x.shape
-                results.append(np.empty((n, *inner), x.dtype))
-            results[i][block] = x
-    return _unflatten(results, lengths)
+        computed = f(q[block])
+        if results is None:  # the first block shows shapes and types
+            results = map_arrays(lambda x: np.empty((n, *x.shape[first_axis:]), x.dtype), computed)
+        for whole, part in zip(_arrays_in(results), _arrays_in(computed), strict=True):
+            whole[block] = part
+    return results
 
 
 def row_blocks(n: int, width: int, size: int | None = None) -> Iterator[slice]:
@@ -115,7 +115,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         whole = in_one_chunk(da.asarray(x), others, _ARGUMENTS.get(key, key), stacklevel=5)
         operands += [whole, tuple(labels)]
     # an empty batch in NumPy shows what can be known of a result before any value is
-    examples, lengths = _flatten(f(q.with_values(**empty, ids=None)))
+    examples = f(q.with_values(**empty, ids=None))
     template = q.with_values(**dict.fromkeys(arrays), ids=None)
     blocks = da.blockwise(
         partial(_arrays_of_block, f, template, tuple(arrays)),
@@ -125,23 +125,23 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         dtype=object,
         meta=np.empty((0,) * n_batch, object),
     )
-    results = []
-    for i, example in enumerate(examples):
+    number = count()
+
+    def result(example: np.ndarray) -> Array:
         new_axes = {f"new {j}": size for j, size in enumerate(example.shape[1:])}
-        results.append(
-            da.blockwise(
-                getitem,
-                (*instances, *new_axes),
-                blocks,
-                instances,
-                i,
-                None,
-                new_axes=new_axes,
-                dtype=example.dtype,
-                meta=np.empty((0,) * (n_batch + len(new_axes)), example.dtype),
-            )
+        return da.blockwise(
+            getitem,
+            (*instances, *new_axes),
+            blocks,
+            instances,
+            next(number),
+            None,
+            new_axes=new_axes,
+            dtype=example.dtype,
+            meta=np.empty((0,) * (n_batch + len(new_axes)), example.dtype),
         )
-    return _unflatten(results, lengths)
+
+    return map_arrays(result, examples)
 
 
 def _arrays_of_block(
@@ -153,7 +153,7 @@ def _arrays_of_block(
         while isinstance(block, list):  # one level for each axis that is whole
             (block,) = block
         arrays[key] = np.asarray(block)
-    return _flatten(f(template.with_values(**arrays).with_valid_values()))[0]
+    return _arrays_in(f(template.with_values(**arrays).with_valid_values()))
 
 
 def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 3) -> Array:
@@ -175,27 +175,16 @@ def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 
     return x.rechunk(sizes | dict.fromkeys(axes, -1))
 
 
-def _flatten(computed: Any) -> tuple[list[Array], list[int | None]]:
-    """All arrays of a result in a row, and how many belong to each of its fields (``None``: the
-    field is empty).
-    """
-    arrays: list[Array] = []
-    lengths: list[int | None] = []
+def _arrays_in(computed: Any) -> list[Array]:
+    """All arrays of a result, whose groups may be missing, in a row."""
+    return [x for group in computed for x in group or ()]
+
+
+def map_arrays(f: Callable[[Array], Array], computed: Any) -> Any:
+    """``f`` of each array of a result."""
+    groups = []
     for group in computed:
-        lengths.append(None if group is None else len(group))
-        arrays += group or ()
-    return arrays, lengths
-
-
-def _unflatten(arrays: list[Array], lengths: list[int | None]) -> Any:
-    groups: list[Any] = []
-    start = 0
-    for n in lengths:
-        if n is None:
-            groups.append(None)
-        else:
-            groups.append(tuple(arrays[start : start + n]))
-            start += n
+        groups.append(None if group is None else tuple(map(f, group)))
     return tuple(groups)
 
 
@@ -213,7 +202,7 @@ def in_instance_blocks(
     filled = []
     for x in arrays:
         inner = tuple(x.shape[n_axes:])
-        ones = xp.ones((fill, *inner), dtype=x.dtype, device=device(x))
+        ones = like(np.ones((fill, *inner)), x)
         filled.append(xp.concat([xp.reshape(x, (n, *inner)), ones], axis=0))
     parts = []
     for i in range(0, n + fill, size):

@@ -7,7 +7,7 @@ to the equations.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 from typing import Any
 
@@ -17,7 +17,7 @@ from .._arrays import Array, dtype_name, library
 from ..events import Events
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
-from .blocks import in_blocks
+from .blocks import in_blocks, map_arrays
 from .compute import Computed
 from .host import back_to_library, on_host
 
@@ -108,13 +108,7 @@ def split_ensemble_in_kernel(
     if view is q.stored:  # of NumPy with one axis of instances: nothing to give back its shape
         return computed
 
-    def shaped(arrays: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
-        if arrays is None:
-            return None
-        return _shaped_like(arrays, q.stored)
-
-    parts, _, sums, joint = computed
-    return Computed(_shaped_like(parts, q.stored), None, shaped(sums), shaped(joint))
+    return Computed(*map_arrays(partial(_shaped_like, q.stored), computed))
 
 
 def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...] | None:
@@ -126,13 +120,11 @@ def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> tuple[Arra
     if library(q.stored) == "JAX":
         from . import jax_traced
 
-        if jax_traced.is_traced_ensemble(q):
-            return jax_traced.split(q, loss, kernel_unit(loss))
-    elif getattr(q.stored, "requires_grad", False) and kernel.native is not None:
+        return jax_traced.split(q, loss, kernel_unit(loss))
+    if getattr(q.stored, "requires_grad", False) and kernel.native is not None:
         from . import torch_gradient
 
-        if torch_gradient.has_kernel_gradient(q):
-            return torch_gradient.split(q, loss, kernel_unit(loss), n_jobs)
+        return torch_gradient.split(q, loss, kernel_unit(loss), n_jobs)
     return None
 
 
@@ -151,20 +143,16 @@ def split_atoms_in_kernel(loss: Any, t: Array) -> tuple[Array, ...] | None:
         costs = loss.table(k, dtype_name(t))
     # one thread: between these short calls the others would spin, on cores that have better to do
     computed = kernel.split(name, view, unit=kernel_unit(loss), costs=costs, threads=1)
-    return _shaped_like(computed.parts, t)
+    return tuple(map(partial(_shaped_like, t), computed.parts))
 
 
-def _shaped_like(arrays: tuple[Array, ...], x: Array) -> tuple[Array, ...]:
-    """Results (N,) or (N, K) in the library and with the axes of instances of ``x`` (M, ..., K), as
-    views where that is possible.
+def _shaped_like(x: Array, result: np.ndarray) -> Array:
+    """A result (N,) or (N, K) in the library and with the axes of instances of ``x`` (M, ..., K):
+    a view where that is possible.
     """
-    batch = tuple(x.shape[1:-1])
-    shaped = []
-    for result in arrays:
-        labels = result.shape[1:]
-        if result.flags.c_contiguous or not result.size:
-            part = result.reshape((*batch, *labels))
-        else:
-            part = np.moveaxis(result.T.reshape((*labels, *batch)), 0, -1)
-        shaped.append(back_to_library(part, x))
-    return tuple(shaped)
+    batch, labels = tuple(x.shape[1:-1]), result.shape[1:]
+    if result.flags.c_contiguous or not result.size:
+        shaped = result.reshape((*batch, *labels))
+    else:
+        shaped = np.moveaxis(result.T.reshape((*labels, *batch)), 0, -1)
+    return back_to_library(shaped, x)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, is_traced
+from .._arrays import Array, is_traced, library, values_known
 
 
 def on_host(x: Array) -> np.ndarray | None:
@@ -20,10 +20,9 @@ def on_host(x: Array) -> np.ndarray | None:
     """
     if isinstance(x, np.ndarray):
         return x
-    library = type(x).__module__.partition(".")[0]
-    if library == "torch":
+    if library(x) == "PyTorch":
         return _torch_on_host(x)
-    if library in ("jax", "jaxlib"):
+    if library(x) == "JAX":
         return _jax_on_host(x)
     return None
 
@@ -56,8 +55,7 @@ def in_main_memory(x: Any) -> bool:
 
 
 def _jax_on_host(x: Any) -> np.ndarray | None:
-    jax = sys.modules["jax"]
-    if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array):
+    if not values_known(x):
         return None
     if {device.platform for device in x.devices()} != {"cpu"}:
         return None
@@ -71,7 +69,7 @@ def back_to_library(result: Array, x: Array) -> Array:
     """``result``, of NumPy or of that library already, in the library of ``x``."""
     if isinstance(x, np.ndarray) or not isinstance(result, np.ndarray):
         return result
-    if type(x).__module__.partition(".")[0] == "torch":
+    if library(x) == "PyTorch":
         import torch
 
         if not result.flags.writeable:  # a tensor always is

@@ -20,16 +20,14 @@ from ..losses._coefficients import COMPLEMENT_DOUBLE, COMPLEMENT_SINGLE, LOG2_E
 from ..losses._special import artanh_tail, near_kl_term
 
 
-def is_traced_ensemble(q: Any) -> bool:
-    """Whether ``q`` is a traced ensemble of JAX whose weights are constant."""
-    return isinstance(q.stored, jax.core.Tracer) and not isinstance(q.weights, jax.core.Tracer)
-
-
-def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
-    """Total, aleatoric and epistemic uncertainty under log (``unit`` times bits) or squared loss.
+def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...] | None:
+    """Total, aleatoric and epistemic uncertainty under log (``unit`` times bits) or squared loss;
+    ``None`` unless ``q`` is a traced ensemble whose weights are constant.
 
     Their derivatives are dTU = Σ w G'(m) dp, dAU = Σ w G'(p) dp, dEU = Σ w [G'(m) − G'(p)] dp.
     """
+    if not isinstance(q.stored, jax.core.Tracer) or isinstance(q.weights, jax.core.Tracer):
+        return None
     is_log = type(loss) is LogLoss
 
     def values(p: Any) -> tuple[Any, ...]:

@@ -81,9 +81,9 @@ def kernel_info() -> dict[str, Any]:
     >>> sorted(kernel_info())[:2]
     ['kernel', 'threads']
     """
-    if native is not None:
-        return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
-    info: dict[str, Any] = {"kernel": "numpy", "threads": thread_count()}
+    info: dict[str, Any] = {"kernel": _level, "threads": thread_count()}
+    if native is not None and not native.threads():
+        info["threads"] = 1
     if _missing is not None:
         info["missing"] = _missing
     return info
@@ -100,7 +100,8 @@ def thread_count(threads: int | None = None) -> int:
     """How many threads to use: the argument, else LABELWISE_THREADS, else one per available
     core.
     """
-    name, wanted = "`n_jobs`", threads
+    name = "`n_jobs`"
+    wanted: Any = threads
     if threads is None:
         asked = os.environ.get("LABELWISE_THREADS")
         if asked is None:

@@ -15,21 +15,18 @@ from . import kernel
 from .host import in_main_memory
 
 
-def has_kernel_gradient(q: Any) -> bool:
-    """Whether the kernel can compute and differentiate the ensemble ``q``."""
+def split(q: Any, loss: Any, unit: float, n_jobs: int | None) -> tuple[torch.Tensor, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of the ensemble ``q`` as part of the graph, in
+    ``unit`` times bits under log loss; ``None`` where the kernel cannot differentiate it.
+    """
     probs, weights = q.stored, q.weights
     if not (probs.requires_grad and torch.is_grad_enabled() and in_main_memory(probs)):
-        return False
+        return None
     if weights is not None and (weights.requires_grad or not in_main_memory(weights)):
-        return False
-    return probs.dtype in (torch.float32, torch.float64)
-
-
-def split(q: Any, loss: Any, unit: float, n_jobs: int | None) -> tuple[torch.Tensor, ...]:
-    """Total, aleatoric and epistemic uncertainty of the ensemble ``q`` as part of the graph;
-    ``unit``: what a bit is in that of the loss.
-    """
-    parts: tuple[torch.Tensor, ...] = _Parts.apply(q.stored, q, loss, unit, n_jobs)
+        return None
+    if probs.dtype not in (torch.float32, torch.float64):
+        return None
+    parts: tuple[torch.Tensor, ...] = _Parts.apply(probs, q, loss, unit, n_jobs)
     return parts
 
 

@@ -68,7 +68,9 @@ def _as_array(x: Any, name: str) -> Array:
         return np.asarray(x)  # np.matrix and np.memmap as plain arrays on the same memory
     if is_array_api_obj(x):
         return x
-    if isinstance(x, list | tuple) and any(map(_is_foreign_array, x)):
+    if isinstance(x, list | tuple) and any(
+        is_array_api_obj(part) and not is_numpy_array(part) for part in x
+    ):
         try:
             # in the members' own library, on its device, with its gradients
             return namespace(*x).stack(list(x))
@@ -84,10 +86,6 @@ def _as_array(x: Any, name: str) -> Array:
             f"`{name}` must be a rectangular array of numbers; got sequences of unequal lengths or "
             "of mixed kinds"
         ) from error
-
-
-def _is_foreign_array(x: Any) -> bool:
-    return is_array_api_obj(x) and not is_numpy_array(x)
 
 
 def as_floating(x: Any, name: str) -> Array:

@@ -33,10 +33,10 @@ def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
                 f"{listed(list(names))}"
             )
         names = in_order
-    return distinct_names(names, n, "class_names", f"K = {n} classes")
+    return check_name_list(names, n, "class_names", f"K = {n} classes")
 
 
-def distinct_names(names: Any, n: int, parameter: str, what: str) -> tuple[str, ...]:
+def check_name_list(names: Any, n: int, parameter: str, what: str) -> tuple[str, ...]:
     """``names`` as a tuple of ``n`` different strings; ``what`` they name is for messages."""
     if isinstance(names, str | Set) or not isinstance(names, Iterable):
         raise TypeError(f"`{parameter}` must be a sequence of {n} names, in order; got {names!r}")

@@ -67,27 +67,25 @@ def check_range(probs: Array, name: str, tolerance: float, kind: str) -> None:
     raise InputError(sentence, fix=fix, kind=kind, name=name)
 
 
+def _adds_up_to_one(probs: Array, axis: int, tolerance: float) -> bool:
+    xp = namespace(probs)
+    return bool(xp.all(xp.abs(xp.sum(probs, axis=axis) - 1) <= tolerance))
+
+
 def check_sums(probs: Array, name: str, tolerance: float) -> None:
     """Each probability vector sums to 1 within the tolerance."""
-    xp = namespace(probs)
     probs = without_gradient(probs)
-
-    sums = xp.sum(probs, axis=-1)
-    if bool(xp.all(xp.abs(sums - 1) <= tolerance)):
+    if _adds_up_to_one(probs, -1, tolerance):
         return
     shape = tuple(probs.shape)
-    low, high = float(xp.min(sums)), float(xp.max(sums))
+    sums = to_numpy(namespace(probs).sum(probs, axis=-1))
+    low, high = float(sums.min()), float(sums.max())
     came = f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
-    wrong = np.argwhere(np.abs(to_numpy(sums) - 1) > tolerance)
-    n_rows, fix, axis = prod(shape[:-1]), "logits_or_multilabel", 0
-    others = [
-        i
-        for i in range(probs.ndim - 1)
-        if bool(xp.all(xp.abs(xp.sum(probs, axis=i) - 1) <= tolerance))
-    ]
+    wrong = np.argwhere(np.abs(sums - 1) > tolerance)
+    n_rows, fix = prod(shape[:-1]), "logits_or_multilabel"
+    others = [i for i in range(len(shape) - 1) if _adds_up_to_one(probs, i, tolerance)]
     if others:
-        axis = others[0]
-        fix = "class_axis" if axis else "class_axis_first"
+        fix = "class_axis" if others[0] else "class_axis_first"
     elif len(wrong) < n_rows / 2:  # these are probabilities, and some of them are wrong
         place = tuple(map(int, wrong[0]))
         verb = "does" if len(wrong) == 1 else "do"
@@ -100,7 +98,7 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
         f"{tolerance:g}; {came}",
         fix=fix,
         name=name,
-        axis=axis,
+        axis=others[0] if others else None,
     )
 
 

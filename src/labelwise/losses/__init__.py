@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from .._errors import InputError, suggest
+from .._errors import InputError, kind_of, suggest
 from .base import Expectation, Loss
 from .beta import BetaLoss
 from .classic import LogLoss, SphericalLoss, SquaredLoss
@@ -58,13 +58,11 @@ def as_loss(loss: Any) -> Loss:
         if loss in _NAMES:
             return _NAMES[loss]
         raise InputError(f"{rule}; got {loss!r}{suggest(loss, list(_NAMES))}")
+    advice = ""
     if isinstance(loss, type):
-        raise TypeError(f"{rule}; got the class {loss.__name__}. Instantiate it")
-    if type(loss).__module__.startswith("labelwise.joint"):
-        raise TypeError(
-            f"{rule}; got {type(loss).__name__}, a joint loss for all classes. Use it with "
-            "lw.joint.decompose(q, loss)"
-        )
-    if callable(loss):
-        raise TypeError(f"{rule}; got a function. Wrap your own φ(forecast, y): lw.CustomLoss(phi)")
-    raise TypeError(f"{rule}; got {type(loss).__name__}")
+        advice = ". Instantiate it"
+    elif type(loss).__module__.startswith("labelwise.joint"):
+        advice = ", a joint loss for all classes. Use it with lw.joint.decompose(q, loss)"
+    elif callable(loss):
+        advice = ". Wrap your own φ(forecast, y): lw.CustomLoss(phi)"
+    raise TypeError(f"{rule}; got {kind_of(loss)}{advice}")

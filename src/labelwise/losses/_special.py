@@ -8,6 +8,8 @@ inside.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from array_api_compat import is_jax_array, is_numpy_array
 
@@ -161,3 +163,10 @@ def digamma_minus_log_drop(x: Array, y: Array) -> Array:
         close + 1, y
     )
     return xp.where(large, digamma_minus_log(x) - digamma_minus_log(x + y), from_difference)
+
+
+@lru_cache
+def gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and weights of the rule of n points on [0, 1]."""
+    x, w = np.polynomial.legendre.leggauss(n)
+    return (x + 1) / 2, w / 2

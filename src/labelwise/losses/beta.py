@@ -13,7 +13,7 @@ from array_api_compat import is_numpy_array
 
 from .._arrays import Array, like, namespace, not_negative, smallest, without_gradient
 from .._errors import InputError
-from ._special import ratio
+from ._special import gauss_legendre, ratio
 from .base import Loss, loss_of_outcome, with_complement, with_complements
 
 MAX_PARAMETER = 12  # beyond, the accuracy of a series beside the entropy is lost
@@ -112,7 +112,7 @@ class BetaLoss(Loss):
         total = xp.zeros_like(d)
         # the error of n nodes is 5.8^(−2n): below half of the last digit
         n_nodes = 5 if smallest(d)[1] > 1e-12 else 10
-        for v, w in zip(*_gauss_legendre(n_nodes), strict=True):
+        for v, w in np.transpose(gauss_legendre(n_nodes)).tolist():
             powers = (1 + v * up) ** (self.a - 1) * (1 - v * down) ** (self.b - 1)
             total = total + (w * (1 - v)) * powers
         # d² m^(a−1) mc^(b−1), with d/min(m, mc) for d: the powers that are left do not overflow
@@ -255,9 +255,3 @@ def _powers_of_loss_series(coefficients: tuple[float, ...], least: float) -> tup
     while len(coefficients) > 2 and abs(coefficients[-1]) < least:
         coefficients = coefficients[:-1]
     return tuple(np.polynomial.chebyshev.cheb2poly(coefficients).tolist())
-
-
-@lru_cache
-def _gauss_legendre(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    x, w = np.polynomial.legendre.leggauss(n)
-    return tuple(((x + 1) / 2).tolist()), tuple((w / 2).tolist())

@@ -171,7 +171,8 @@ class CostLoss(Loss):
     @property
     def kink(self) -> Array:
         a, b = self._costs(np.zeros(()))
-        return np.where(a + b > 0, a / np.where(a + b > 0, a + b, 1), 0.5)
+        both = a + b
+        return np.where(both > 0, a / np.where(both > 0, both, 1), 0.5)
 
 
 def _check_cost_of_loss(value: Any, where: str, *, single: bool) -> None:

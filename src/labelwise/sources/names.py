@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .._frames import repeated
-from .._validation.labels import distinct_names
+from .._validation.labels import check_name_list
 from .design import Factors
 
 
@@ -18,7 +18,7 @@ def as_member_names(
     if names is None:
         joined = _joined_levels(factors or {})
         return joined if joined and repeated(joined) is None else None
-    return distinct_names(names, n_members, "member_names", f"{n_members} members")
+    return check_name_list(names, n_members, "member_names", f"{n_members} members")
 
 
 def name_members(

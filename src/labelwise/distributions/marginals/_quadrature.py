@@ -9,25 +9,17 @@ if it has one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
-import numpy as np
-
 from ..._arrays import Array, like, namespace
 from ..._engine.blocks import in_instance_blocks
+from ...losses._special import gauss_legendre
 
 NODES = 96
 """Nodes per piece. Measured: errors below 1e-11 TU for Beta laws with parameters from 1e-3 to 1e6
 and for normal log-odds.
 """
-
-
-@lru_cache(maxsize=2)
-def _gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
-    x, w = np.polynomial.legendre.leggauss(n)
-    return (x + 1) / 2, w / 2
 
 
 def logit_nodes(
@@ -37,7 +29,7 @@ def logit_nodes(
     points ``meet``.
     """
     xp = namespace(low)
-    v, w = [like(x, low).reshape((-1,) + (1,) * low.ndim) for x in _gauss_legendre(NODES)]
+    v, w = [like(x, low).reshape((-1,) + (1,) * low.ndim) for x in gauss_legendre(NODES)]
     inner = xp.sort(xp.stack([xp.minimum(xp.maximum(x, low), high) for x in meet], axis=0), axis=0)
     ends = []
     for x in (low, *inner, high):
