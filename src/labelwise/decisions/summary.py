@@ -163,10 +163,8 @@ def summarize_decisions(
 def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float) -> Estimate:
     """Mean saving of single cases with its interval."""
     n = len(saved)
-    largest = problem.largest_difference
-    bound = float(largest.max())
-    if largest.ndim == 2:  # of all labels together, whether each is present or not
-        bound = float(largest.max(axis=-1).sum())
+    # of all labels together, whether each is present or not
+    bound = float(np.sum(problem.largest_difference.max(axis=-1)))
     mean, se = float(saved.mean()), 0.0
     if n > 1:
         se = float(saved.std(ddof=1)) / sqrt(n)
