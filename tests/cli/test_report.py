@@ -77,7 +77,7 @@ def test_report_starts_with_the_costs_of_a_file(preds, tmp_path) -> None:
     result = run("report", preds, "-o", out, "--costs", costs)
     assert result.exit_code == 2
     assert (
-        "`missed` names 'sevre', which is not a class of the prediction. Did you mean 'severe'?"
+        "`missed` names 'sevre', which is not among 'none', 'mild', 'severe'. Did you mean 'severe'?"
         in result.output
     )
 

@@ -105,10 +105,8 @@ def mean_overconfidence(
     """Mean of ``confidence`` − ``accuracy`` over the instances, with an interval of confidence
     ``level``.
     """
-    excess = mean_excess(accuracy, confidence, bounds=(0.0, 1.0), groups=groups, confidence=level)
-    return Estimate(
-        -float(excess.value), -float(excess.high), -float(excess.low), level, excess.method
-    )
+    errors, expected = 1 - accuracy, 1 - confidence
+    return mean_excess(errors, expected, bounds=(0.0, 1.0), groups=groups, confidence=level)
 
 
 def confidence_sentence(

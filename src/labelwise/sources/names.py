@@ -16,7 +16,8 @@ def as_member_names(
     their ``factors``, if these tell them apart.
     """
     if names is None:
-        joined = _joined_levels(factors or {})
+        levels = zip(*(factors or {}).values(), strict=True)
+        joined = tuple(map(" / ".join, levels))
         return joined if joined and repeated(joined) is None else None
     if isinstance(names, str):
         raise TypeError(f"`member_names` must be a sequence of names; got {names!r}")
