@@ -66,7 +66,8 @@ def costs_per_class(
     if costs is None:
         costs = default
     if isinstance(costs, Mapping):
-        by_name = dict.fromkeys(class_names, default) | costs
+        by_name: dict[str, Any] = dict.fromkeys(class_names, default)
+        by_name |= costs
         costs = values_by_class(by_name, class_names, name)
     return np.full(len(class_names), costs, dtype=float)
 

@@ -102,8 +102,8 @@ def fit_sets(
     check_enough_calibration_cases(events, level, names)
     thresholds = np.full(len(names), -inf)
     for event in events:
-        classes = list(event.classes)
-        thresholds[classes] = np.maximum(thresholds[classes], event.threshold)
+        inside = list(event.classes)
+        thresholds[inside] = np.maximum(thresholds[inside], event.threshold)
     return SetPredictor(
         thresholds=thresholds,
         events=events,
