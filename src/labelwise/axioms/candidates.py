@@ -24,8 +24,8 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
     weights = np.where(equal, 1.0, rng.standard_gamma(1.0, (b, m)) + 0.05)
-    up, down = np.split(rng.standard_gamma(0.5, (m, b, 2 * k)) + 1e-12, 2, axis=-1)
-    share, odds = np.moveaxis(np.exp(rng.standard_normal((m, b, 2))), -1, 0)
+    up, down = rng.standard_gamma(0.5, (2, m, b, k)) + 1e-12
+    share, odds = np.exp(rng.standard_normal((2, m, b)))
     return Candidate(
         Ensemble(_short_shares(atoms), weights=_short_shares(weights).T, member_axis=0),
         up,

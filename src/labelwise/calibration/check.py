@@ -191,7 +191,7 @@ def check_calibration(
     >>> check_calibration(sharper, y, rng=0).ok
     False
     """
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
+    if not (isinstance(tolerance, int | float) and tolerance >= 0):
         raise ValueError(f"`tolerance` must be a number, not negative; got {tolerance!r}")
     check_replicates(n_bootstrap, required=True)
     errors = BinnedErrors(q, y_true, BINNINGS, True, groups, n_bootstrap, confidence, rng)
