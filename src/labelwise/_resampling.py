@@ -386,5 +386,9 @@ def check_replicates(n_bootstrap: Any, *, required: bool = False) -> int:
 
 def check_confidence(confidence: float) -> None:
     """A confidence level strictly between 0 and 1."""
-    if not (isinstance(confidence, float) and 0 < confidence < 1):
+    if (
+        isinstance(confidence, bool)
+        or not isinstance(confidence, int | float)
+        or not 0 < confidence < 1
+    ):
         raise ValueError(f"`confidence` must lie between 0 and 1, such as 0.95; got {confidence!r}")

@@ -8,7 +8,7 @@ from scipy import special, stats
 
 import labelwise as lw
 from labelwise.calibration import vote_reliability
-from labelwise.calibration.votes_intervals import case_bounds, mean_claim, standard_error
+from labelwise.calibration.votes_intervals import case_bounds, error_of_mean_claim, mean_claim
 from labelwise.evaluation.votes import pair_statistics, read_votes
 from vote_cases import predictions, voted
 
@@ -65,7 +65,9 @@ def test_the_jackknife_is_that_of_the_votes_without_each_annotator():
     gap = read.claimed[1] - read.observed[1]
     cases = gap.var(axis=0, ddof=1) / 30
     left_out = read.without_each_annotator[:, 1]
-    se, freedom = standard_error(gap, read.code, read.n_groups, left_out[:, 0] - left_out[:, 1])
+    se, freedom = error_of_mean_claim(
+        gap, read.code, read.n_groups, left_out[:, 0] - left_out[:, 1]
+    )
     np.testing.assert_allclose(se, np.sqrt(jackknife + cases), rtol=1e-9)
     np.testing.assert_allclose(
         freedom, (jackknife + cases) ** 2 / (jackknife**2 / 4 + cases**2 / 29), rtol=1e-9
@@ -83,7 +85,7 @@ def test_without_groups_it_is_the_standard_error_of_the_mean():
         (x, np.arange(12)),
         (np.repeat(x, 3, axis=0), np.repeat(np.arange(12), 3)),
     ):  # copies in one group say no more
-        se, freedom = standard_error(values, code, 12)
+        se, freedom = error_of_mean_claim(values, code, 12)
         np.testing.assert_allclose(se, stats.sem(x), rtol=1e-12)
         np.testing.assert_allclose(freedom, 11)
 

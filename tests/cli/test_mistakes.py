@@ -699,7 +699,7 @@ COSTS: list[tuple[str, str | None, int, str]] = [
         "59 unknown class",
         "[missed]\ncatt = 20\n",
         2,
-        "`missed` names 'catt', which is not a class of the prediction. Did you mean 'cat'?",
+        "`missed` names 'catt', which is not among 'cat', 'dog', 'eel', 'fox'. Did you mean 'cat'?",
     ),
     (
         "60 diagonal",

@@ -92,7 +92,7 @@ def test_what_is_not_named_costs_the_default():
     ("make", "message"),
     [
         (lambda: Costs(missed={"mell": 20}).problem("multiclass", 2, ("mel", "nv")), (
-            "which is not a class of the prediction. Did you mean 'mel'?"
+            "which is not among 'mel', 'nv'. Did you mean 'mel'?"
         )),
         (lambda: Costs(false_alarm={"mell": 2}).problem("per_label", 2, ("mel", "nv")), "`false_alarm` names 'mell'"),  # noqa: E501
         (lambda: Costs(missed={"mel": 20}).problem("multiclass", 2, None), (

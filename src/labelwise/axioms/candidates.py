@@ -16,20 +16,16 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
     """``b`` random candidates of ``m`` members and ``k`` classes: dispersed and concentrated,
     agreeing and disagreeing, in the interior and on the boundary.
     """
-    few, alike, holes, corners, equal = (
-        rng.random((b, 1)) < share for share in (0.25, 0.3, 0.2, 0.05, 0.3)
-    )
+    shares = np.reshape((0.3, 0.3, 0.05, 0.3), (4, 1, 1))
+    alike, holes, corners, equal = rng.random((4, b, 1)) < shares
     shape = np.exp(rng.uniform(np.log(0.2), np.log(8), (b, 1)))
     atoms = rng.standard_gamma(shape, (m, b, k)) + 1e-12
     atoms = np.where(alike, atoms[:1] * np.exp(0.4 * rng.standard_normal((m, b, k))), atoms)
-    # two or three of many classes
-    in_play = rng.random((b, k)).argsort(axis=-1) < rng.integers(2, 4, (b, 1))
-    atoms = np.where(few & ~in_play, 0.0, atoms)
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
     weights = np.where(equal, 1.0, rng.standard_gamma(1.0, (b, m)) + 0.05)
-    up, down = np.split(rng.standard_gamma(0.5, (m, b, 2 * k)) + 1e-12, 2, axis=-1)
-    share, odds = np.moveaxis(np.exp(rng.standard_normal((m, b, 2))), -1, 0)
+    up, down = rng.standard_gamma(0.5, (2, m, b, k)) + 1e-12
+    share, odds = np.exp(rng.standard_normal((2, m, b)))
     return Candidate(
         Ensemble(_short_shares(atoms), weights=_short_shares(weights).T, member_axis=0),
         up,

@@ -17,11 +17,11 @@ from .measures import Measure, Q
 from .shifts import (
     atoms_and_weights,
     center_shift,
+    direction_to_center,
     largest_step,
-    largest_steps,
+    largest_step_of_members,
     location_shift,
     mean_preserving_spread,
-    to_center,
 )
 
 # Moves shorter than this are not tried, and equality after a move shorter than `PLAIN` proves
@@ -146,7 +146,9 @@ def spread(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison
     # along the face of the simplex that contains the member
     z = _direction_from_to(c.down * (atoms > 0), c.up * (atoms > 0))
     p = c.p[..., None]
-    factor = np.minimum(largest_steps(atoms, (1 - p) * z), largest_steps(atoms, -p * z))
+    factor = np.minimum(
+        largest_step_of_members(atoms, (1 - p) * z), largest_step_of_members(atoms, -p * z)
+    )
     z = (c.share * np.where(np.isfinite(factor), factor, 0.0))[..., None] * z
     size = np.sqrt(np.sum(weights * c.p * (1 - c.p) * np.sum(z * z, axis=-1), axis=0))
     return _compare_with_moved(
@@ -172,7 +174,7 @@ def shift(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
 
 def center(setting: AxiomSetting, c: Candidate, value: np.ndarray) -> Comparison:
     """A center shift."""
-    z = to_center(c.q)
+    z = direction_to_center(c.q)
     step = c.share[0] * np.minimum(largest_step(c.q, z), 0.9)
     return _compare_with_moved(
         setting,

@@ -68,7 +68,8 @@ class CandidateGroup:
         _, value, comparison = self.compare(rule, self.candidates)
         gaps = rule.gap(value, comparison.bound)
         for m in unbroken:
-            result, gap = results[rule.axiom, m], gaps[MEASURES.index(m)]
+            key, gap = (rule.axiom, m), gaps[MEASURES.index(m)]
+            result = results[key]
             found: dict[str, Any] = {"trials": result.trials + int(np.isfinite(gap).sum())}
             best = int(np.argmax(gap))
             if self.breaks(rule, gap[best]):
@@ -78,7 +79,7 @@ class CandidateGroup:
                 best = int(np.argmax(far))
                 if self.ties(far[best]):
                     found["tie"] = self.show(rule, m, best)
-            results[rule.axiom, m] = replace(result, **found)
+            results[key] = replace(result, **found)
 
     def breaks(self, rule: AxiomRule, gap: float) -> bool:
         if rule.relation == ">":

@@ -95,7 +95,7 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
     >>> q.mean().round(4), shifted.mean().round(4)
     (array([0.495, 0.505]), array([0.4975, 0.5025]))
     """
-    away = to_center(q)
+    away = direction_to_center(q)
     lam = _shift_share(lam, away.shape[:-1], "lam")
     if not np.all(np.any(np.abs(away) > BOUNDARY_ROUNDING, axis=-1)):
         raise ValueError("`q` already has its mean in the center, so it has no center shift")
@@ -111,17 +111,17 @@ def largest_step(q: Ensemble, z: Any) -> np.ndarray:
     2.0
     """
     atoms, _ = atoms_and_weights(q)
-    return np.asarray(largest_steps(atoms, _shift_direction(z, atoms.shape)).min(axis=0))
+    return np.asarray(largest_step_of_members(atoms, _shift_direction(z, atoms.shape)).min(axis=0))
 
 
-def to_center(q: Ensemble) -> np.ndarray:
+def direction_to_center(q: Ensemble) -> np.ndarray:
     """The vector from the mean to the center of the simplex, (..., K)."""
     atoms, weights = atoms_and_weights(q)
     mean = np.sum(weights[..., None] * atoms, axis=0)
     return np.asarray(mean.mean(axis=-1, keepdims=True) - mean)  # 1/K up to rounding of the sum
 
 
-def largest_steps(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
+def largest_step_of_members(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
     """`largest_step` of each member, (M, ...)."""
     falling = z < 0  # the coordinates sum to 1, so none can pass 1 before another passes 0
     return np.asarray(np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1))
@@ -133,9 +133,9 @@ def atoms_and_weights(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"`q` must be an lw.Ensemble; got {type(q).__name__}")
     probs, given = q.members
     atoms = to_numpy(probs).astype(float)
-    if given is None:
-        return atoms, np.full(atoms.shape[:-1], 1 / len(atoms))
-    weights = to_numpy(given).astype(float)
+    weights = np.full(len(atoms), 1 / len(atoms))
+    if given is not None:
+        weights = to_numpy(given).astype(float)
     if weights.ndim == 1:  # the same for all instances
         weights = weights.reshape(-1, *(1,) * (atoms.ndim - 2))
     return atoms, np.broadcast_to(weights, atoms.shape[:-1])

@@ -105,10 +105,8 @@ def mean_overconfidence(
     """Mean of ``confidence`` − ``accuracy`` over the instances, with an interval of confidence
     ``level``.
     """
-    excess = mean_excess(accuracy, confidence, bounds=(0.0, 1.0), groups=groups, confidence=level)
-    return Estimate(
-        -float(excess.value), -float(excess.high), -float(excess.low), level, excess.method
-    )
+    errors, expected = 1 - accuracy, 1 - confidence
+    return mean_excess(errors, expected, bounds=(0.0, 1.0), groups=groups, confidence=level)
 
 
 def confidence_sentence(
@@ -193,7 +191,7 @@ def check_calibration(
     >>> check_calibration(sharper, y, rng=0).ok
     False
     """
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance >= 0:
+    if not (isinstance(tolerance, int | float) and tolerance >= 0):
         raise ValueError(f"`tolerance` must be a number, not negative; got {tolerance!r}")
     check_replicates(n_bootstrap, required=True)
     errors = BinnedErrors(q, y_true, BINNINGS, True, groups, n_bootstrap, confidence, rng)

@@ -66,8 +66,6 @@ class BinnedErrors:
         confidence: float,
         rng: Any,
     ) -> None:
-        for n_bins in binnings:
-            check_positive(n_bins, "n_bins")
         y_true, self.groups = same_rows(q, y_true=y_true, groups=groups)
         self.p, self.outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n = len(self.p)
@@ -185,6 +183,7 @@ def calibration_errors(
     >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
     (0.05, array([0.35, 0.35]))
     """
+    check_positive(n_bins, "n_bins")
     errors = BinnedErrors(q, y_true, [n_bins], False, groups, n_bootstrap, confidence, rng)
     value = errors.value[0]
     low = high = np.full_like(value, np.nan)

@@ -130,7 +130,7 @@ def check_votes(
     if fit is not None:
         claims = apply_maps(*fit_maps(fit), test.mean, test.u)[1]
     cells = _TestedCells(claims, test)
-    gap = cells.mean_gaps(claims)
+    gap = cells.mean_gaps(claims, np.ones(len(claims)))
     replicates = _replicated_claims(claims, test, fit, n_bootstrap, rng)
     replicated = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
     p_value = _p_value_of_claims(gap, replicated)
@@ -187,11 +187,9 @@ class _TestedCells:
         labels = [*sums.sum(axis=1)[self.enough], *[sums[~self.enough].sum()] * self.rest]
         return np.concatenate([labels, sums[self.bins]])
 
-    def mean_gaps(self, claims: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Mean of claim minus observation in each cell, over all cases."""
+    def mean_gaps(self, claims: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Mean of claim minus observation in each cell, over all cases with these weights."""
         gaps = claims - self.observed
-        if weights is None:
-            return self.sums(gaps) / len(gaps)
         return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
 
     @property

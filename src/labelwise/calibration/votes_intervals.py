@@ -79,9 +79,9 @@ def mean_claim(read: Votes, part: int, confidence: float) -> Claim:
     without_claimed, without_observed = jackknife[:, 0], jackknife[:, 1]
     logs = np.log(np.where(jackknife > 0, jackknife, 1))
     groups = read.code, read.n_groups
-    of_observed = standard_error(observed, *groups, without_observed)
-    of_gap = standard_error(claimed - observed, *groups, without_claimed - without_observed)
-    se, df = standard_error(relative, *groups, logs[:, 0] - logs[:, 1])
+    of_observed = error_of_mean_claim(observed, *groups, without_observed)
+    of_gap = error_of_mean_claim(claimed - observed, *groups, without_claimed - without_observed)
+    se, df = error_of_mean_claim(relative, *groups, logs[:, 0] - logs[:, 1])
     lowest, highest = case_bounds(part, read)
     if part == 1:
         bounds, units = (0.0, highest), read.n_groups
@@ -127,7 +127,7 @@ def _claim_ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray)
     return Estimate(ratio, low, high, gap.confidence, gap.method)
 
 
-def standard_error(
+def error_of_mean_claim(
     influence: np.ndarray, code: np.ndarray, n_groups: int, jackknife: Any = ()
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of the mean of ``influence`` (N, ...): clustered by group, plus the jackknife over annotators

@@ -18,7 +18,7 @@ from ..distributions import Distribution
 from ..evaluation.votes import read_votes
 from ..events import Family
 from ._maps import fit_isotonic
-from .votes_intervals import case_bounds, standard_error
+from .votes_intervals import case_bounds, error_of_mean_claim
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +98,7 @@ def score_votes(
     seen = read.observed[1]
     each = (claims - seen) ** 2
     score = each.mean(axis=0)
-    se, df = standard_error(each, read.code, read.n_groups)
+    se, df = error_of_mean_claim(each, read.code, read.n_groups)
     _, most = case_bounds(1, read)
     worst = np.maximum(most[:-1] - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
     low, high = t_interval_with_extremes(score, se, df, confidence, (0.0, worst), len(each))

@@ -22,7 +22,7 @@ from ..distributions import Distribution
 from ..io import Predictions
 from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName
-from .costs import Costs, check_is_costs
+from .costs import Costs, Task, check_is_costs
 
 BATCHES = ("top", "balanced")
 
@@ -203,9 +203,10 @@ def _acquisition_need_of_pool(
 
 def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> np.ndarray:
     """What it costs to miss each class; with a matrix, the mean over the other classes."""
-    if costs.matrix is None:
-        return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
-    table = costs.problem("multiclass", q.n_classes, q.class_names)[0].table
+    task: Task = "per_label" if costs.matrix is None else "multiclass"
+    table = costs.problem(task, q.n_classes, q.class_names)[0].table
+    if task == "per_label":
+        return table[:, 1, 0]
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 

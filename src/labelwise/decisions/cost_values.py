@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import suggest
 from .._frames import library_of_frame, named_axes, values_by_class
 
 LARGEST = 1e150  # sums and products of costs stay finite
@@ -66,15 +65,11 @@ def costs_per_class(
     """A cost for each class; ``default`` for those that a mapping does not name."""
     if costs is None:
         costs = default
-    if not isinstance(costs, Mapping):
-        return np.full(len(class_names), costs)
-    for key in costs:
-        if key not in class_names:
-            raise ValueError(
-                f"`{name}` names {key!r}, which is not a class of the "
-                f"prediction{suggest(key, class_names)}"
-            )
-    return np.asarray([costs.get(key, default) for key in class_names], dtype=float)
+    if isinstance(costs, Mapping):
+        by_name: dict[str, Any] = dict.fromkeys(class_names, default)
+        by_name |= costs
+        costs = values_by_class(by_name, class_names, name)
+    return np.full(len(class_names), costs, dtype=float)
 
 
 def check_cost_matrix(matrix: Any, names: Sequence[str] | None) -> np.ndarray:

@@ -36,22 +36,25 @@ def decision_columns(
     """
     names = np.asarray(plan.class_names, dtype=object)
     mean = to_numpy(plan.mean).reshape(-1, len(names))
-    n, mean = len(mean), mean[rows]
+    n, mean = len(mean), mean[rows].astype(float)
+
+    def chosen(x: Any) -> np.ndarray:
+        return to_numpy(x).reshape(n, -1)[rows].ravel()
+
     columns: dict[str, Any] = {}
     if plan.task == "per_label":
         columns["label"] = np.tile(names, len(mean))
         if truth is not None:
-            columns["y_true"] = truth[rows].reshape(-1)
-        columns["probability"] = mean.reshape(-1).astype(float)
+            columns["y_true"] = chosen(truth)
+        columns["probability"] = mean.ravel()
     else:
         if truth is not None:
-            columns["y_true"] = names[truth[rows]]
+            columns["y_true"] = names[chosen(truth)]
         columns["most_probable"] = names[mean.argmax(axis=-1)]
-        columns["probability"] = mean.max(axis=-1).astype(float)
-    columns["action"] = plan.names_of(to_numpy(plan.action).reshape(n, -1)[rows].reshape(-1))
+        columns["probability"] = mean.max(axis=-1)
+    columns["action"] = plan.names_of(chosen(plan.action))
     for name in VALUES:
-        values = to_numpy(getattr(plan, name)).reshape(n, -1)[rows]
-        columns[name] = values.astype(float).reshape(-1)
+        columns[name] = chosen(getattr(plan, name)).astype(float)
     return columns
 
 

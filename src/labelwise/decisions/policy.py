@@ -59,7 +59,6 @@ class Decisions(Shown):
     """The mean probabilities, (..., K)."""
     task: Task
     class_names: tuple[str, ...]
-    costs: Costs = field(repr=False)
     problem: DecisionProblem = field(repr=False)
     distribution: Distribution | Predictions = field(repr=False)
     """The prediction that was decided about."""
@@ -312,9 +311,16 @@ def decide(
         return index_like(action, present), *values, present
 
     action, cost, value_of_label, mean = in_blocks_of(of_block, q)
-    plan = Decisions(action, cost, value_of_label, mean, task, class_names, costs, problem, q)
+    plan = Decisions(action, cost, value_of_label, mean, task, class_names, problem, q)
     if y_true is not None:
-        _warn_if_badly_calibrated(q, y_true)
+        from ..calibration import check_calibration
+
+        check = check_calibration(q, y_true, rng=0)
+        if not check.ok:  # wrong probabilities give wrong costs
+            warnings.warn(
+                f"The expected costs and values of these decisions are unreliable. {check}",
+                stacklevel=2,
+            )
     return plan
 
 
@@ -349,15 +355,3 @@ def _losses_of_labels(problem: DecisionProblem) -> list[CostLoss]:
     leave: Any = np.where(useful, c, a), np.where(useful, b - c, b)
     act: Any = np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)
     return [CostLoss(*leave), CostLoss(*act)]
-
-
-def _warn_if_badly_calibrated(q: Any, y_true: Any) -> None:
-    """Expected costs are probabilities times costs, so wrong probabilities give wrong costs."""
-    from ..calibration import check_calibration
-
-    check = check_calibration(q, y_true, rng=0)
-    if not check.ok:
-        warnings.warn(
-            f"The expected costs and values of these decisions are unreliable. {check}",
-            stacklevel=3,
-        )

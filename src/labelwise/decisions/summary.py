@@ -126,16 +126,15 @@ def summarize_decisions(
     likely = mean.argmax(axis=-1)
     if plan.task == "per_label":
         likely = (mean > 0.5).astype(np.int64)
-    paid_before, paid = problem.cost_of(likely, truth), np.empty(action.shape)
-    low, high = np.inf, -np.inf
+    paid_before = problem.cost_of(likely, truth)
+    paid, lowest, highest = np.empty((3, *action.shape))
     for rows in row_blocks(*shape, PART):
         response = action[rows]  # of no use if nobody can be asked
         if problem.ask is not None:
             response = plan.answered(rows)
         paid[rows] = problem.paid(action[rows], response, truth[rows])
-        lowest, highest = problem.cost_range(action[rows], response)
-        low = min(low, float(_cost_per_case(lowest).min()))
-        high = max(high, float(_cost_per_case(highest).max()))
+        lowest[rows], highest[rows] = problem.cost_range(action[rows], response)
+    bounds = float(_cost_per_case(lowest).min()), float(_cost_per_case(highest).max())
     before = _counts_by_class(plan, likely, truth, paid_before)
     after = _counts_by_class(plan, action, truth, paid)
     by_class = {"cases": after["cases"]}
@@ -151,9 +150,7 @@ def summarize_decisions(
         cost_before=float(paid_before.mean()),
         cost_after=float(paid.mean()),
         expected_cost=float(expected.mean()),
-        excess=mean_excess(
-            paid, expected, bounds=(low, high), groups=groups, confidence=confidence
-        ),
+        excess=mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence),
         saving=paired_saving(paid_before - paid, problem, confidence),
         task=plan.task,
         n=len(paid),
@@ -163,10 +160,8 @@ def summarize_decisions(
 def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float) -> Estimate:
     """Mean saving of single cases with its interval."""
     n = len(saved)
-    largest = problem.largest_difference
-    bound = float(largest.max())
-    if largest.ndim == 2:  # of all labels together, whether each is present or not
-        bound = float(largest.max(axis=-1).sum())
+    # of all labels together, whether each is present or not
+    bound = float(np.sum(problem.largest_difference.max(axis=-1)))
     mean, se = float(saved.mean()), 0.0
     if n > 1:
         se = float(saved.std(ddof=1)) / sqrt(n)

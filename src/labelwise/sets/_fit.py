@@ -11,12 +11,11 @@ import numpy as np
 
 from .._errors import InputError, did_you_mean
 from .._frames import same_rows
-from .._resampling import group_codes
 from .._validation.labels import as_labels
 from ..events import Events, as_events
-from ._input import one_class_each
+from ._input import case_groups, one_class_each
 from ._predictor import EventThreshold, SetPredictor
-from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
+from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
 
 GUARANTEES = ("class", "marginal")
 
@@ -90,24 +89,28 @@ def fit_sets(
     if not len(y):
         raise ValueError("`y_cal` must have at least one case; got none")
     p = p.reshape(len(y), -1)
-    code = group_codes(groups, len(y))[0]
+    code = case_groups(groups, len(y))
     kind, pools = _events_with_guarantee(guarantee, names)
     own = -p[np.arange(len(y)), y].astype(float)
-    events = tuple(
-        _event_threshold(event, classes, own, y, code, level) for event, classes in pools
-    )
+    fitted = []
+    for name, classes in pools:
+        here = np.isin(y, classes)
+        threshold, n_groups = threshold_over_groups(own[here], level, code[here])
+        of_groups = None if groups is None else n_groups
+        fitted.append(EventThreshold(name, classes, threshold, int(here.sum()), of_groups))
+    events = tuple(fitted)
     check_enough_calibration_cases(events, level, names)
     thresholds = np.full(len(names), -inf)
     for event in events:
-        classes = list(event.classes)
-        thresholds[classes] = np.maximum(thresholds[classes], event.threshold)
+        inside = list(event.classes)
+        thresholds[inside] = np.maximum(thresholds[inside], event.threshold)
     return SetPredictor(
         thresholds=thresholds,
         events=events,
         class_names=names,
         coverage=float(coverage),
         kind=kind,
-        grouped=code is not None,
+        grouped=groups is not None,
     )
 
 
@@ -138,24 +141,6 @@ def _events_with_guarantee(
     in_an_event = {i for _, inside in pools for i in inside}
     pools += [pool for i, pool in enumerate(alone) if i not in in_an_event]
     return "events", pools
-
-
-def _event_threshold(
-    name: str,
-    classes: tuple[int, ...],
-    scores: np.ndarray,
-    y: np.ndarray,
-    code: np.ndarray | None,
-    level: Fraction,
-) -> EventThreshold:
-    """The threshold of one event; with groups each group weighs 1 (HCP: 1/N_g each case)."""
-    here = np.isin(y, classes)
-    groups, n_groups = None, None
-    if code is not None:
-        found, groups = np.unique(code[here], return_inverse=True)
-        n_groups = len(found)
-    threshold = conformal_threshold(scores[here], level, groups)
-    return EventThreshold(name, classes, threshold, int(here.sum()), n_groups)
 
 
 def check_enough_calibration_cases(

@@ -53,3 +53,14 @@ def conformal_threshold(
     if place >= len(scores):
         return inf
     return float(scores[order[place]])
+
+
+def threshold_over_groups(
+    scores: np.ndarray, level: Fraction, code: np.ndarray
+) -> tuple[float, int]:
+    """`conformal_threshold` of scores that belong to the groups ``code``, and the number of
+    groups.
+    """
+    found, groups = np.unique(code, return_inverse=True)
+    each_alone = len(found) == len(scores)
+    return conformal_threshold(scores, level, None if each_alone else groups), len(found)

@@ -14,7 +14,7 @@ from .._resampling import Estimate, check_confidence, share_estimate
 from .._validation.labels import check_fitted_classes, outcomes_by_class
 from ._input import case_groups, class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
-from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
+from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
 from ._storage import LABELS, Fitted
 
 
@@ -194,11 +194,11 @@ def _label_threshold(
     scores: np.ndarray, level: Fraction, code: np.ndarray, option: str, whom: str
 ) -> float:
     """The threshold that a share ``level`` of new scores does not exceed, on average."""
-    found, groups = np.unique(code, return_inverse=True)
-    n, needed = len(found), fewest_cases(level)
+    threshold, n = threshold_over_groups(scores, level, code)
+    needed = fewest_cases(level)
     if n < needed:
         raise ValueError(
             f"`{option}` {float(1 - level):g} needs at least {needed} calibration {whom}; got {n}. "
             "Collect more, or allow a higher rate"
         )
-    return conformal_threshold(scores, level, groups if n < len(scores) else None)
+    return threshold

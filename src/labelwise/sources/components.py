@@ -16,21 +16,17 @@ def variance_components(design: Design, deviation: np.ndarray) -> np.ndarray:
     highest effect includes the noise of a cell's mean.
     """
     means = design.cell_means(deviation)
-    main = []
-    for factor in range(len(design.sizes)):
-        others = tuple({*range(len(design.sizes))} - {factor})
-        averaged = means.mean(axis=others, keepdims=True)
-        main.append(averaged - averaged.mean(axis=factor, keepdims=True))
-
-    if len(design.sizes) == 1:
-        components = [_mean_square(main[0], design.sizes[0] - 1)]
+    factors = tuple(range(len(design.sizes)))
+    effects = means - means.mean(axis=factors, keepdims=True)
+    if len(factors) == 1:
+        components = [_mean_square(effects, design.sizes[0] - 1)]
     else:
         a, b = design.sizes
-        rest = means - means.mean(axis=(0, 1), keepdims=True) - main[0] - main[1]
-        interaction = _mean_square(rest, (a - 1) * (b - 1))
+        rows, columns = (effects.mean(axis=axis, keepdims=True) for axis in (1, 0))
+        interaction = _mean_square(effects - rows - columns, (a - 1) * (b - 1))
         components = [
-            _mean_square(main[0], a - 1) - interaction / b,
-            _mean_square(main[1], b - 1) - interaction / a,
+            _mean_square(rows, a - 1) - interaction / b,
+            _mean_square(columns, b - 1) - interaction / a,
             interaction,
         ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,25 +67,24 @@ class Design:
     @property
     def cell_sizes(self) -> np.ndarray:
         """(C,): how many members are in each cell."""
-        return np.bincount(self.cells, minlength=prod(self.sizes))
+        return np.bincount(self.cells)
 
     @property
     def replicated(self) -> bool:
         """Whether a cell has several members."""
         return bool(self.cell_sizes.max() > 1)
 
-    def averages(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The weights (g,) of groups of members, and the matrix (g, M) that averages within
-        them.
-        """
-        inside = (groups == np.arange(groups.max() + 1)[:, None]) * self.weights
-        total = inside.sum(axis=1)
-        return total, inside / total[:, None]
-
     def cell_means(self, values: np.ndarray) -> np.ndarray:
         """(*sizes, ...): the plain means of the members (M, ...) of each cell."""
-        inside = (self.cells == np.arange(prod(self.sizes))[:, None]) / self.cell_sizes[:, None]
-        return np.tensordot(inside, values, 1).reshape(*self.sizes, *values.shape[1:])
+        _, average = averages_within(self.cells, np.ones(len(values)))
+        return np.tensordot(average, values, 1).reshape(*self.sizes, *values.shape[1:])
+
+
+def averages_within(groups: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weights (g,) of groups of members, and the matrix (g, M) that averages within them."""
+    inside = (groups == np.arange(groups.max() + 1)[:, None]) * weights
+    total = inside.sum(axis=1)
+    return total, inside / total[:, None]
 
 
 def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:

@@ -11,7 +11,7 @@ import numpy as np
 from .._validation.arguments import as_rng, check_positive
 from ..losses import LogLoss, Loss, SquaredLoss
 from .components import variance_components
-from .design import INTERACTION, REPLICATES, Design, Factors, make_design
+from .design import INTERACTION, REPLICATES, Design, Factors, averages_within, make_design
 from .permutation import PermutationTest, permute_levels, permute_members
 from .result import Sources
 
@@ -113,7 +113,7 @@ def _contributions_of_sources(
         """What each group adds to E D(group mean ‖ mean), and the groups' means: of the event, its
         complement and the deviation.
         """
-        total, average = design.averages(groups)
+        total, average = averages_within(groups, design.weights)
         t, c, d = (np.tensordot(average, x, 1) for x in (law.t, law.c, law.deviation))
         divergence = loss.divergence(t, mt, c, mc, d)
         return total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence, t, c, d

@@ -16,7 +16,8 @@ def as_member_names(
     their ``factors``, if these tell them apart.
     """
     if names is None:
-        joined = _joined_levels(factors or {})
+        levels = zip(*(factors or {}).values(), strict=True)
+        joined = tuple(map(" / ".join, levels))
         return joined if joined and repeated(joined) is None else None
     return check_name_list(names, n_members, "member_names", f"{n_members} members")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
 import numpy as np
+
+from .._engine.blocks import row_blocks
 
 
 class PermutationTest(NamedTuple):
@@ -26,29 +28,26 @@ def permute_levels(
     with all cells that they have there. Without a main effect that changes nothing, so the test is
     exact.
     """
-    n, blocks, n_instances, k = means.shape
+    n, blocks = means.shape[:2]
     # The first block keeps its order, because permuting all blocks alike changes nothing.
     orders = _orders_of_blocks(n, blocks - 1, n_permutations, rng)
     orders = np.insert(orders, 0, np.arange(n), axis=1)
-    effect = means - means.mean(axis=0)
-    products = _products_of_units(effect.reshape(n * blocks, n_instances, k)) / n_instances
-    products = products.reshape(n, blocks, n, blocks, -1)
-    # Cells of the same level in two blocks: only their products change.
-    within = np.einsum("ibibk->k", products)
-    across = 0.0
-    for b, c in combinations(range(blocks), 2):
-        across = across + products[orders[:, b], b, orders[:, c], c].sum(axis=1)
-    between = np.maximum((within + 2 * across) / blocks, 0)
-    df = (n - 1) * (blocks - 1)
-    interaction = np.maximum(within - between, 0) / df
-    return _permutation_p_values(between / (n - 1), n - 1, interaction, df, 1 / len(orders))
+    levels = orders.swapaxes(1, 2).reshape(len(orders), -1)
+    effect = (means - means.mean(axis=0)).reshape(-1, *means.shape[2:])
+    return _test_of_levels(effect, levels, (n - 1) * (blocks - 1), 1 / len(orders))
 
 
-def _products_of_units(x: np.ndarray) -> np.ndarray:
-    """(U, U, K + 1): products of units (U, X, K) for each label, and for all labels together."""
-    by_label = np.ascontiguousarray(x.transpose(2, 0, 1))
-    products = (by_label @ by_label.transpose(0, 2, 1)).transpose(1, 2, 0)
-    return np.concatenate([products, products.sum(axis=-1, keepdims=True)], axis=-1)
+def permute_members(
+    deviation: np.ndarray, codes: np.ndarray, n_permutations: int, rng: np.random.Generator
+) -> PermutationTest:
+    """The effect of a single factor, whose levels are permuted among the members (M, N, K)."""
+    counts, m = np.bincount(codes), len(codes)
+    levels = codes[_orders_of_blocks(m, 1, n_permutations, rng)[:, 0]]
+    # Members of a level, and levels with equally many members, can change places.
+    same = [*counts.tolist(), *np.bincount(counts).tolist()]
+    smallest = max(prod(map(factorial, same)) / factorial(m), 1 / len(levels))
+    effect = deviation - deviation.mean(axis=0)
+    return _test_of_levels(effect, levels, m - len(counts), smallest)
 
 
 def _orders_of_blocks(
@@ -64,22 +63,26 @@ def _orders_of_blocks(
     return np.concatenate([observed, drawn])
 
 
-def permute_members(
-    deviation: np.ndarray, codes: np.ndarray, n_permutations: int, rng: np.random.Generator
+def _test_of_levels(
+    units: np.ndarray, levels: np.ndarray, noise_df: int, smallest: float
 ) -> PermutationTest:
-    """The effect of a single factor, whose levels are permuted among the members (M, N, K)."""
-    counts = np.bincount(codes)
-    n, m = len(counts), len(codes)
-    assignments = codes[_orders_of_blocks(m, 1, n_permutations, rng)[:, 0]]
-    products = _products_of_units(deviation - deviation.mean(axis=0)) / deviation.shape[1]
-    inside = assignments[:, None, :] == np.arange(n)[:, None]
-    inside = inside / np.sqrt(counts)[:, None]  # (P, n, M)
-    between = np.einsum("pau,uvk,pav->pk", inside, products, inside, optimize=True)
-    noise = np.maximum(np.einsum("uuk->k", products) - between, 0) / (m - n)
-    # Members of a level, and levels with equally many members, can change places.
-    same = [*counts.tolist(), *np.bincount(counts).tolist()]
-    smallest = max(prod(map(factorial, same)) / factorial(m), 1 / len(assignments))
-    return _permutation_p_values(between / (n - 1), n - 1, noise, m - n, smallest)
+    """The mean square between the levels that units (U, N, K) have, (P, U) in all arrangements,
+    against that within them.
+    """
+    by_label = np.ascontiguousarray(units.transpose(2, 0, 1))
+    products = (by_label @ by_label.transpose(0, 2, 1)) / units.shape[1]
+    products = np.concatenate([products, products.sum(axis=0, keepdims=True)])
+    flat = products.reshape(len(products), -1).T  # pairs of units, for each label and all together
+    sizes = np.bincount(levels[0])
+    squares = []
+    for rows in row_blocks(len(levels), len(flat)):
+        some = levels[rows]
+        together = (some[:, :, None] == some[:, None, :]) / sizes[some][:, :, None]
+        squares.append(together.reshape(len(some), -1) @ flat)
+    between = np.maximum(np.concatenate(squares), 0)
+    within = np.maximum(np.einsum("kuu->k", products) - between, 0)
+    df = len(sizes) - 1
+    return _permutation_p_values(between / df, df, within / noise_df, noise_df, smallest)
 
 
 def _permutation_p_values(

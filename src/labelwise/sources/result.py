@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from .._format import MISSING, fixed, number, percent
+from .._format import fixed, number, percent
 from .._tables import Summary, Tabular, counted, first_names
 from .components import shares_of_sources
 
@@ -113,12 +114,10 @@ class Sources(Tabular):
         whole = self.means.sum(axis=1)
         shares, corrected = shares_of_sources(whole), self.estimates
         rows = []
-        for i, name in enumerate(self.names):
-            row = [name, float(whole[i]), percent(shares[i], 0), percent(corrected[i], 0)]
-            tested = [MISSING] * 2
-            if i < len(self.factors):
-                tested = [fixed(self.p_values[i], 3), number(self.smallest_p[i], 2)]
-            rows.append([*row, *tested])
+        tested = zip_longest(self.names, whole, shares, corrected, self.p_values, self.smallest_p)
+        for name, mean, share, expected, p, smallest in tested:
+            parts = percent(share, 0), percent(expected, 0)
+            rows.append((name, float(mean), *parts, fixed(p, 3), number(smallest, 2)))
         title = (
             f"Sources of epistemic uncertainty: {counted(len(self.class_names), 'label')} "
             f"({first_names(self.class_names)})"
