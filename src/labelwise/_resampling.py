@@ -168,7 +168,7 @@ class Resampling:
         return Estimate(value, low, high, self.confidence, method)
 
 
-def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
+def bootstrap_error(replicates: np.ndarray, units: Any) -> Array:
     """Standard error from replicates (on the first axis), without the bias of a bootstrap of few
     ``units``; NaN where there are no replicates.
     """

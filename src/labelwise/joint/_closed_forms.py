@@ -71,20 +71,13 @@ def _joint_class_shares_of_members(law: Any, log: JointLog) -> Array:
     return law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
-def reverse_in_closed_form(q: Distribution, loss: JointLoss) -> Array | None:
-    """E D(θ̄‖Θ)."""
-    if not isinstance(q, Dirichlet):
-        return None
-    if isinstance(loss, JointSquared):  # which is symmetric
-        parts = _joint_parts_of_dirichlet(q, loss)
-        return parts and parts[1]
-    if not isinstance(loss, JointLog):
-        return None
+def reverse_of_dirichlet(alpha: Array) -> Array:
+    """E KL(θ̄‖Θ) in nats."""
     # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
-    a, b = sums_inside_and_outside(q.alpha, None, None)
+    a, b = sums_inside_and_outside(alpha, None, None)
     s = (a + b)[..., 0]
     of_classes = namespace(a).sum(1 - a * digamma_minus_log(a), axis=-1) / s
-    return not_negative(of_classes - (1 / s - digamma_minus_log(s))) * loss.unit
+    return not_negative(of_classes - (1 / s - digamma_minus_log(s)))
 
 
 def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
