@@ -24,7 +24,7 @@ def joint_parts(q: Distribution, loss: JointLoss, seed: int, samples: int) -> Co
     if isinstance(q, Dirichlet):
         parts = _joint_parts_of_dirichlet(q, loss)
         if parts is not None:
-            return Computed((loss.entropy_from(*q.marginal().mean), *parts))
+            return Computed((loss.entropy(*q.marginal().mean), *parts))
     if not isinstance(q, DirichletMixture):
         return joint_parts_from_draws(q, loss, seed, samples)
     within = joint_parts(q.components, loss, seed, samples)
@@ -41,7 +41,7 @@ def _joint_parts_of_members(law: Any, loss: JointLoss) -> tuple[Array, Array, Ar
     """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
     mean_of = partial(average_over_members, law)
     return (
-        loss.entropy_from(*law.mean),
+        loss.entropy(*law.mean),
         mean_of(loss.entropy(law.t)),
         loss.epistemic(mean_of, law.t, law.mean[0], law.deviation),
     )
