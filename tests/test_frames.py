@@ -94,10 +94,8 @@ def costs() -> Any:
 
 
 FUNCTIONS = {
-    "brier score": lambda q, s, c: lw.evaluation.brier_score(
-        q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
-    ),
-    "log loss": lambda q, s, c: lw.evaluation.log_loss(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
+    "brier score": lambda q, s, c: lw.evaluation.brier_score(q, s(LABELS), groups=s(GROUPS)),
+    "log loss": lambda q, s, c: lw.evaluation.log_loss(q, s(LABELS), groups=s(GROUPS)),
     "outcomes": lambda q, s, c: lw.evaluation.brier_score(
         several(q), c(Y[:, None] != np.arange(3))
     ),

@@ -130,13 +130,6 @@ class Resampling:
         in_group = np.ones(self.n), (self.code, np.arange(self.n))
         return csr_array(in_group, shape=(self.n_groups, self.n)) @ x
 
-    def sums(self, x: np.ndarray) -> np.ndarray:
-        """Sums of a table (instances, columns) over those of each replicate: (replicates,
-        columns).
-        """
-        columns = self.group_sums(x)
-        return np.concatenate([counts @ columns for counts in self.group_counts()])
-
     def estimate(
         self,
         value: Any,
