@@ -101,7 +101,7 @@ FUNCTIONS = {
     ),
     "by class": lambda q, s, c: (
         lw.evaluation.by_class(
-            lw.decompose(q), s(LABELS), groups=s(GROUPS), **BOOTSTRAP
+            lw.decompose(q), s(LABELS), groups=s(GROUPS), intervals=True
         ).own.epistemic
     ),
     "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(

@@ -441,7 +441,7 @@ def classes() -> Iterator[Row]:
     truth = np.array([u.epistemic[y == k, k].mean() for k in range(3)])
 
     def one(rng: np.random.Generator, rare: int) -> bool:
-        found = by_class(*draw(rng, [60, 40, rare]), n_bootstrap=200, rng=rng)
+        found = by_class(*draw(rng, [60, 40, rare]), intervals=True)
         assert found.own is not None
         return bool(found.own.epistemic.low[2] <= truth[2] <= found.own.epistemic.high[2])
 

@@ -119,17 +119,6 @@ class Resampling:
         for counts in self.group_counts(row or self.n):
             yield counts if self.code is None else counts[:, self.code]
 
-    def group_sums(self, x: Any) -> Any:
-        """Sums of a table (instances, columns), dense or sparse, over the instances of each group:
-        (groups, columns).
-        """
-        from scipy.sparse import csr_array
-
-        if self.code is None:
-            return x
-        in_group = np.ones(self.n), (self.code, np.arange(self.n))
-        return csr_array(in_group, shape=(self.n_groups, self.n)) @ x
-
     def estimate(
         self,
         value: Any,

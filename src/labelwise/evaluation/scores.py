@@ -50,7 +50,7 @@ def brier_score(
 
     Examples
     --------
-    >>> float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0]).value.round(3))
+    >>> round(float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0])), 3)
     0.37
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
