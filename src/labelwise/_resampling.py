@@ -92,14 +92,13 @@ class Resampling:
                     "as n_bootstrap=1000"
                 )
             return
-        unit, needed = "instance", "a bootstrap needs at least 2 instances"
         self.method = "bootstrap"
         if groups is not None:
-            unit, needed = "group", "`groups` must name at least 2 groups"
             self.method = f"bootstrap over {self.n_groups} groups"
         if self.n_groups < 2:
             raise ValueError(
-                f"{needed}; got {self.n_groups}. One {unit} says nothing about the spread"
+                "a bootstrap needs at least 2 groups of instances, or 2 instances; got "
+                f"{self.n_groups}, which says nothing about the spread"
             )
         self.rng = as_rng(rng)
 
