@@ -410,8 +410,8 @@ def test_reverse_and_samples_of_ensembles(da: ModuleType) -> None:
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
     lazy = lw.Ensemble(da.from_array(probs, chunks=(4, 3, 3)))
     np.testing.assert_allclose(
-        lw.joint.reverse_mutual_information(lazy, "zero_one").compute(),
-        lw.joint.reverse_mutual_information(lw.Ensemble(probs), "zero_one"),
+        lw.joint.reverse_mutual_information(lazy).compute(),
+        lw.joint.reverse_mutual_information(lw.Ensemble(probs)),
         rtol=1e-12,
     )
     with pytest.raises(TypeError, match=r"got a Dask array\. Compute it first"):

@@ -94,16 +94,14 @@ def costs() -> Any:
 
 
 FUNCTIONS = {
-    "brier score": lambda q, s, c: lw.evaluation.brier_score(
-        q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
-    ),
-    "log loss": lambda q, s, c: lw.evaluation.log_loss(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
+    "brier score": lambda q, s, c: lw.evaluation.brier_score(q, s(LABELS), groups=s(GROUPS)),
+    "log loss": lambda q, s, c: lw.evaluation.log_loss(q, s(LABELS), groups=s(GROUPS)),
     "outcomes": lambda q, s, c: lw.evaluation.brier_score(
         several(q), c(Y[:, None] != np.arange(3))
     ),
     "by class": lambda q, s, c: (
         lw.evaluation.by_class(
-            lw.decompose(q), s(LABELS), groups=s(GROUPS), **BOOTSTRAP
+            lw.decompose(q), s(LABELS), groups=s(GROUPS), intervals=True
         ).own.epistemic
     ),
     "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(

@@ -48,9 +48,6 @@ def test_draws_are_whole_groups():
         assert np.all(counts[:, members] == counts[:, members[:1]])
     assert np.all(counts[:, [1, 0, 3]].sum(axis=1) == 3)  # three groups are drawn
     assert counts[:, 3].mean() == pytest.approx(1, abs=0.25)
-    np.testing.assert_allclose(
-        resampling.group_sums(np.arange(6.0)[:, None] * [1, 2]), [[5, 10], [7, 14], [3, 6]]
-    )
 
 
 def test_parts_do_not_change_the_draws(monkeypatch):

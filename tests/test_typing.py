@@ -57,7 +57,7 @@ def test_tables_of_results_have_a_row_for_each_class_curve_point_or_score(librar
     right = q.mean().argmax(-1) == y
     votes = rng.multinomial(4, [0.5, 0.3, 0.2], size=60)
     rows = {
-        lw.evaluation.by_class(u, y, n_bootstrap=20, rng=0): 3,
+        lw.evaluation.by_class(u, y, intervals=True): 3,
         lw.evaluation.rejection_curve(u.sum().total, correct=right): 60,
         lw.evaluation.detection_scores(rng.normal(size=30), rng.normal(size=20)): 1,
         lw.evaluation.uncertainty_intervals(q): 3,

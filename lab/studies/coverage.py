@@ -129,9 +129,7 @@ def means() -> Iterator[Row]:
         x, groups = grouped(rng, g, 10, 0.4)
         happened = (ndtr(x) < 0.7).astype(int)
         return covers(
-            brier_score(
-                np.tile([0.3, 0.7], (len(x), 1)), happened, groups=groups, n_bootstrap=300, rng=rng
-            ),
+            brier_score(np.tile([0.3, 0.7], (len(x), 1)), happened, groups=groups),
             0.42,
         )
 
@@ -147,7 +145,7 @@ def means() -> Iterator[Row]:
             )
     for g in (8, 20, 40, 100):
         yield (
-            "Brier score, bootstrap",
+            "Brier score, t",
             f"{10 * g}",
             str(g),
             0.95,
@@ -443,7 +441,7 @@ def classes() -> Iterator[Row]:
     truth = np.array([u.epistemic[y == k, k].mean() for k in range(3)])
 
     def one(rng: np.random.Generator, rare: int) -> bool:
-        found = by_class(*draw(rng, [60, 40, rare]), n_bootstrap=200, rng=rng)
+        found = by_class(*draw(rng, [60, 40, rare]), intervals=True)
         assert found.own is not None
         return bool(found.own.epistemic.low[2] <= truth[2] <= found.own.epistemic.high[2])
 

@@ -67,9 +67,9 @@ def test_every_library(lib):
         (lambda u: u.to_frame(y_true=[1, 2]), "`y_true` must have one class per instance"),
         (lambda u: u.to_frame(y_pred=["melanom"] * 12), "names the unknown class 'melanom'"),
         (lambda u: u.to_xarray(dims=("label",)), "`dims` must name the 1 axes"),
-        (lambda u: u.to_xarray(label_axis=2), "`label_axis` must be a position among the 2 axes"),
+        (lambda u: u.to_xarray(label_axis=2), "the label axis must be one of the 2 axes of `u`"),
         (lambda u: u[:0].to_dict(), "no instances"),
-        (lambda u: u.top(0), "`n` must be a positive number"),
+        (lambda u: u.top(0), "`n` must be a positive integer"),
         (lambda u: u.top(2, by="epistemik"), "Did you mean 'epistemic'?"),
     ],
 )

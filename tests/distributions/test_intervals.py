@@ -213,7 +213,7 @@ def test_torch_and_dask() -> None:
     lazy = lw.decompose(lw.Intervals(da.from_array(low, chunks=(5, 4)), da.from_array(high)))
     np.testing.assert_array_equal(lazy.regret.compute(), u.regret)
     wrong = lw.decompose(lw.Intervals(da.from_array(high), da.from_array(low)))
-    with pytest.raises(lw.InputError, match="0 ≤ lower ≤ upper ≤ 1"):
+    with pytest.raises(lw.InputError, match="must not be above"):
         wrong.total.compute()
 
 
@@ -233,9 +233,9 @@ def test_gradients(loss: Any) -> None:
     [
         ([[0.6, 0.6]], [[0.7, 0.7]], "sum to at most 1"),
         ([[0.1, 0.1]], [[0.3, 0.3]], "at least 1"),
-        ([[0.5, 0.1]], [[0.4, 0.9]], "lower ≤ upper"),
-        ([[-0.1, 0.1]], [[0.4, 0.9]], "lower ≤ upper"),
-        ([[0.1, 0.1]], [[0.4, 1.9]], "lower ≤ upper"),
+        ([[0.5, 0.1]], [[0.4, 0.9]], "`(lower|upper)` must"),
+        ([[-0.1, 0.1]], [[0.4, 0.9]], "`(lower|upper)` must"),
+        ([[0.1, 0.1]], [[0.4, 1.9]], "`(lower|upper)` must"),
         ([[0.1, np.nan]], [[0.4, 0.9]], "`lower` .*NaN"),
         ([[0.1, 0.1]], [[0.4, 0.9, 0.9]], "same shape"),
         ([[0.1]], [[0.4]], "at least 2 classes"),

@@ -63,34 +63,38 @@ def test_definitions(rare):
     assert str(summary).splitlines()[2].split()[0] == "rare"
 
 
-def test_bootstrap_replicates_follow_the_definition(rare):
+def test_intervals_follow_the_definition(rare):
+    """Student's t on the logit scale, with the residuals of a ratio of sums over the groups."""
     _, u, truth = rare
     patient = np.arange(1000) % 120
-    summary = by_class(u, truth, groups=patient, n_bootstrap=60, rng=5)
-    own, ratio = [], []
-    for drawn in np.random.default_rng(5).integers(120, size=(60, 120)):
-        rows = np.concatenate([np.flatnonzero(patient == g) for g in drawn])
-        x, y = u.epistemic[rows], truth[rows]
-        own.append([x[y == k, k].mean() if np.any(y == k) else np.nan for k in range(3)])
-        ratio.append(x.sum(0) / u.total[rows].sum(0))
-    low, high = np.nanquantile(own, (0.025, 0.975), axis=0)
-    np.testing.assert_allclose(summary.own.epistemic.low[:2], low[:2])
-    np.testing.assert_allclose(summary.own.epistemic.high[:2], high[:2])
-    value = u.epistemic[
-        truth == 2, 2
-    ].mean()  # in 20 groups, one case each: Student's t on the logit scale, up to 1 bit
-    half = (
-        student.ppf(0.975, 19)
-        * np.nanstd(np.array(own)[:, 2], ddof=1)
-        * (20 / 19) ** 0.5
-        / (value * (1 - value))
-    )
-    ends = summary.own.epistemic.low[2], summary.own.epistemic.high[2]
-    np.testing.assert_allclose(ends, expit(logit(value) + np.array([-half, half])))
-    np.testing.assert_allclose(
-        summary.everywhere.epistemic_share.high[:2], np.quantile(ratio, 0.975, axis=0)[:2]
-    )
-    assert "120 groups" in summary.everywhere.epistemic_share.method
+    summary = by_class(u, truth, groups=patient, intervals=True)
+    members = patient == np.arange(120)[:, None]
+    eu, tu, ones = u.epistemic, u.total, np.ones((1000, 3))
+    own = truth[:, None] == np.arange(3)
+    for found, top, bottom in (
+        (summary.own.epistemic, eu * own, ones * own),
+        (summary.everywhere.epistemic, eu, ones),
+        (summary.everywhere.epistemic_share, eu, tu),
+    ):
+        size, total = members @ bottom, members @ top
+        value = total.sum(0) / size.sum(0)
+        n = size.sum(0) ** 2 / (size**2).sum(0)
+        se = np.sqrt(((total - value * size) ** 2).sum(0) * n / (n - 1)) / size.sum(0)
+        half = student.ppf(0.975, n - 1) * se / (value * (1 - value))
+        np.testing.assert_allclose(found.value, value)
+        np.testing.assert_allclose(found.low, expit(logit(value) - half))
+        np.testing.assert_allclose(found.high, expit(logit(value) + half))
+        assert "120 groups" in found.method
+
+
+def test_intervals_are_those_of_the_bootstrap():
+    """Standard errors, in a sample that is large enough for percentiles."""
+    u, y = of_sizes(np.random.default_rng(11), 300, 300, 300)
+    found = by_class(u, y, intervals=True).own.epistemic
+    drawn = np.random.default_rng(0).integers(300, size=(2000, 300))
+    for k in range(3):
+        low, high = np.quantile(u.epistemic[y == k, k][drawn].mean(1), (0.025, 0.975))
+        assert found.high[k] - found.low[k] == pytest.approx(high - low, rel=0.1)
 
 
 def test_interval_of_the_mean_covers():
@@ -99,7 +103,7 @@ def test_interval_of_the_mean_covers():
     for _ in range(200):
         alpha = rng.gamma(2, size=(60, 2)) + 0.5
         u = lw.decompose(lw.Dirichlet(alpha), "squared")
-        ratio = by_class(u, n_bootstrap=200, rng=rng).everywhere.epistemic
+        ratio = by_class(u, intervals=True).everywhere.epistemic
         held += ratio.low[0] <= EXPECTED <= ratio.high[0]
     assert 0.88 <= held / 200 <= 0.99
 
@@ -119,14 +123,13 @@ def of_sizes(rng, *sizes):
 
 def test_intervals_end_at_the_largest_possible_uncertainty():
     u, y = of_sizes(np.random.default_rng(0), 60, 40, 2)
-    summary = by_class(u, y, n_bootstrap=200, rng=0)
+    summary = by_class(u, y, intervals=True)
     for found in (summary.own.epistemic, summary.own.total):
         assert 0 < found.low[2] < found.value[2] < found.high[2] < 1
     free = lw.CostLoss(false_positive=[1, 1, 0], false_negative=[1, 2, 0])
     costs = by_class(
         lw.decompose(lw.Ensemble(np.random.default_rng(1).dirichlet([1, 1, 1], (4, 30))), free),
-        n_bootstrap=50,
-        rng=0,
+        intervals=True,
     )
     found = costs.everywhere.epistemic
     np.testing.assert_array_equal([found.low[2], found.high[2]], 0)
@@ -136,11 +139,10 @@ def test_a_class_of_one_group_has_no_interval():
     one_group = by_class(
         *of_sizes(np.random.default_rng(3), 60, 40, 8),
         groups=np.r_[np.arange(100), [100] * 8],
-        n_bootstrap=200,
-        rng=0,
+        intervals=True,
     )
     assert np.isnan(one_group.own.epistemic.high[2])
-    absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), n_bootstrap=200, rng=0)
+    absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), intervals=True)
     assert absent.ranking[-1] == "rare"  # without a value
 
 
@@ -152,7 +154,7 @@ def test_a_dominant_group_counts_little_more_than_one():
     equal = np.r_[np.arange(100), 100 + np.arange(40) % 4]
     unequal = np.r_[np.arange(100), 100 + np.minimum(np.arange(40), 3)]
     wide, narrow = (
-        by_class(u, y, groups=g, n_bootstrap=400, rng=0).own.epistemic for g in (unequal, equal)
+        by_class(u, y, groups=g, intervals=True).own.epistemic for g in (unequal, equal)
     )
     assert wide.high[2] - wide.low[2] > 2 * (narrow.high[2] - narrow.low[2])
 
@@ -196,20 +198,20 @@ def test_friendly_errors(rare):
         ((u.total,), {}, "lw.decompose"),
         ((u, truth[:3]), {}, "`y_true` must have one class"),
         ((u, q.mean()), {}, "must be one-hot"),
-        ((u,), {"groups": truth}, "`n_bootstrap`"),
+        ((u,), {"groups": truth}, "intervals=True"),
         ((lw.decompose(lw.Ensemble(np.zeros((2, 0, 3)))),), {}, "at least one instance"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             by_class(*args, **options)
 
 
-@pytest.mark.parametrize(("n_bootstrap", "most"), [(0, 0.3), (5, 0.6)])
-def test_means_by_class_make_no_table_in_double_precision(n_bootstrap, most, monkeypatch) -> None:
+@pytest.mark.parametrize(("intervals", "most"), [(False, 0.3), (True, 0.6)])
+def test_means_by_class_make_no_table_in_double_precision(intervals, most, monkeypatch) -> None:
     q, y = labeled_ensemble()
     u = lw.decompose(q)
 
     def summarize() -> None:
-        by_class(u, y, n_bootstrap=n_bootstrap, rng=0)
+        by_class(u, y, intervals=intervals)
 
     assert peak_with_small_blocks(summarize, monkeypatch) < most * q.probs.nbytes
 

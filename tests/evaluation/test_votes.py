@@ -113,7 +113,7 @@ def test_a_label_that_may_occur_with_others_is_a_question_of_yes_and_no():
             np.array([[[0, 1, -1]] * 5] * 2),
             {},
             "`votes` must be 0 or 1 for each label, or −1 for all labels of a case that an "
-            "annotator did not see; some cases have both",
+            "annotator did not see; got -1",
         ),
         (
             np.ones((2, 5, 3)),

@@ -10,7 +10,7 @@ import labelwise as lw
 
 def test_classes(case) -> None:
     _, u, y = case
-    by = lw.evaluation.by_class(u, y, rng=0, n_bootstrap=20)
+    by = lw.evaluation.by_class(u, y, intervals=True)
     ax = lw.plots.plot_by_class(by)
     order = [by.class_names.index(name) for name in by.ranking]
     np.testing.assert_allclose(

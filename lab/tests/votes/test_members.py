@@ -15,7 +15,6 @@ def test_members_that_differ_in_calibration_only_are_told_apart_from_knowledge()
     masquerade = calibrate_members(
         lw.Ensemble.from_logits(np.stack([0.3 * z, z, 4 * z])),
         y,
-        n_bootstrap=50,
         groups=np.arange(1500) // 3,
         rng=0,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import Array, to_numpy
 from .._errors import InputError
 from ..distributions import Intervals
 from .costs import Task
@@ -71,7 +71,7 @@ def least_worst_action(
 
 def largest_regret_of_action(
     boxes: ProbabilityBoxes, problem: DecisionProblem, action: np.ndarray
-) -> np.ndarray:
+) -> Array:
     """What another action could save at most: max over θ and b of R_a(θ) − R_b(θ)."""
     costs = problem.action_costs
     tables = np.broadcast_to(costs, (*action.shape, *costs.shape[-2:]))
@@ -90,7 +90,7 @@ def admissible_actions(boxes: ProbabilityBoxes, problem: DecisionProblem) -> np.
     costs = problem.action_costs
     slack = ROUNDING * (1 + np.abs(costs).max())
     tables = np.broadcast_to(costs, (*boxes.low.shape, costs.shape[-1]))
-    found = np.zeros(tables[..., 0, :].shape, dtype=bool)
+    found = np.zeros((*boxes.low.shape[:-1], costs.shape[-1]), dtype=bool)
     possible = ~found
     for a, b in np.ndindex(found.shape[-1], found.shape[-1]):
         beliefs = boxes.extreme(costs[..., b] - costs[..., a])  # the best case for a against b

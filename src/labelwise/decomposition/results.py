@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Generic, NoReturn, Self
 
 import numpy as np
 
-from .._arrays import dtype_name, namespace, to_numpy, values_known, without_gradient
+from .._arrays import dtype_name, to_numpy, values_known
 from .._errors import InputError
-from .._format import MISSING
 from .._frames import Library, ids_at, instance_frame, xarray
 from .._tables import SHOWN, Shown, Summary, counted, first_names
-from .._validation.arguments import check_choice
+from .._validation.arguments import check_choice, check_positive
 from ..distributions.base import ArrayT, instance_index
 
 PARTS = ("total", "aleatoric", "epistemic")
@@ -161,33 +160,20 @@ class Result(Shown, Generic[ArrayT]):
         shape = prod(self.batch_shape), *self._shape[len(self.batch_shape) :]
         return {part: x.reshape(shape) for part, x in self._parts_in_numpy().items()}
 
-    def _means_over_instances(self) -> list[Any] | None:
-        """The mean of each part over the instances, where its values are at hand and not too
-        many.
+    def _means_over_instances(self) -> np.ndarray | None:
+        """The mean of each part over the instances, (3,) or (3, K), where its values are at hand
+        and not too many.
         """
         if not values_known(self.total) or not 0 < prod(self._shape) <= MAX_SUMMARIZED:
             return None
-        axes = tuple(range(len(self.batch_shape)))
-        means = []
-        for part in PARTS:
-            x = without_gradient(getattr(self, part))
-            if axes:
-                x = namespace(x).mean(x, axis=axes)
-            means.append(to_numpy(x).astype(float))
-        return means
+        axes, parts = tuple(range(len(self.batch_shape))), self._parts_in_numpy()
+        return np.stack([parts[part].mean(axis=axes, dtype=float) for part in PARTS])
 
     def _instances_in_words(self) -> str:
         shape = self.batch_shape
         if len(shape) > 1:
             return " × ".join(map(str, shape)) + " instances"
         return counted(prod(shape), "instance")
-
-    def _summary_row(self, name: str, *means: Any) -> list[Any]:
-        """A row of the summary."""
-        total, aleatoric, epistemic = map(float, means)
-        if self.n_members == 1:
-            return [name, total, aleatoric, MISSING]
-        return [name, total, aleatoric, epistemic]
 
     def _summary_notes(self) -> list[str]:
         notes = []
@@ -199,8 +185,7 @@ class Result(Shown, Generic[ArrayT]):
 
     def _top_instances(self, source: Result, n: int, by: str, label: str | None) -> Top:
         """The highest of ``source``, which has one value per instance."""
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise InputError(f"`n` must be a positive number of instances; got {n!r}")
+        n = check_positive(n, "n")
         choices = PARTS if self.regret is None else (*PARTS, "regret")
         check_choice(by, "by", choices)
         if by == "epistemic" and self.n_members == 1:
@@ -240,12 +225,8 @@ class Result(Shown, Generic[ArrayT]):
         means = self._means_over_instances()
         if means is None:
             return Summary(title)
-        return Summary(
-            title,
-            ("", *PARTS),
-            [self._summary_row("mean", *means)],
-            "; ".join(self._summary_notes()),
-        )
+        note = "; ".join(self._summary_notes())
+        return Summary(title, ("", *PARTS), [["mean", *means]], note)
 
 
 class Components(Result[ArrayT]):

@@ -21,7 +21,7 @@ from .._frames import (
 )
 from .._tables import SHOWN, Summary, counted, first_names
 from .._validation.arguments import Rng, check_choice
-from .._validation.arrays import as_real
+from .._validation.arrays import as_real, check_axis
 from .._validation.labels import as_labels, class_position
 from ..distributions.base import ArrayT, instance_index
 from ..distributions.marginals import Atoms
@@ -322,17 +322,12 @@ class Uncertainty(Result[ArrayT]):
         >>> dict(u.to_xarray(dims=("case", "y", "x"), label_axis=1).sizes)
         {'case': 4, 'label': 3, 'y': 8, 'x': 8}
         """
-        names = axis_names(self.batch_shape, dims)
-        n_axes = len(names) + 1
-        if type(label_axis) is not int or not -n_axes <= label_axis < n_axes:
-            raise InputError(
-                f"`label_axis` must be a position among the {n_axes} axes; got {label_axis!r}"
-            )
-        at = label_axis % n_axes
-        names = (*names[:at], "label", *names[at:])
-        parts = {
-            part: (names, np.moveaxis(x, -1, at)) for part, x in self._parts_in_numpy().items()
-        }
+        names = list(axis_names(self.batch_shape, dims))
+        at = check_axis(label_axis, "label_axis", "u", len(names) + 1)
+        names.insert(at, "label")
+        parts = {}
+        for part, x in self._parts_in_numpy().items():
+            parts[part] = names, np.moveaxis(x, -1, at)
         return xarray().Dataset(parts, coords={"label": list(self.class_names)})
 
     def to_dict(self) -> dict[str, float]:
@@ -363,7 +358,7 @@ class Uncertainty(Result[ArrayT]):
             return Summary(f"{title}: {first_names(self.class_names)}")
         rows = []
         for i in np.argsort(-means[0], kind="stable")[:SHOWN]:
-            rows.append(self._summary_row(self.class_names[i], *(mean[i] for mean in means)))
+            rows.append([self.class_names[i], *means[:, i]])
         notes = self._summary_notes()
         left = len(self.class_names) - len(rows)
         if left:

@@ -19,8 +19,9 @@ from .._engine.compute import Computed, compute
 from .._errors import InputError
 from .._frames import same_rows
 from .._validation.arguments import Rng, set_fields
-from .._validation.arrays import as_floating, check_classes, check_finite, into
+from .._validation.arrays import as_floating, check_classes, into
 from .._validation.labels import check_names
+from .._validation.probabilities import check_range
 from ..events import Family, as_events, conditional_event_shares
 from .base import ArrayOf, ArrayT, Distribution, InArrays, sums_inside_and_outside
 from .ensemble import as_distribution
@@ -144,14 +145,12 @@ class Intervals(InArrays[ArrayT]):
         low, high = without_gradient(self.lower), without_gradient(self.upper)
         if not values_known(low) or not values_known(high) or 0 in low.shape:
             return self
-        check_finite(low, "lower")
-        check_finite(high, "upper")
         xp, tolerance = namespace(low), SUM_TOLERANCE[dtype_name(low)]
-        if bool(xp.any((low < 0) | (low > high) | (high > 1 + tolerance))):
+        check_range(low, "lower", tolerance, "Ensemble")
+        check_range(high, "upper", tolerance, "Ensemble")
+        if bool(xp.any(low > high)):
             raise InputError(
-                "`lower` and `upper` must be probabilities with 0 ≤ lower ≤ upper ≤ 1; they range "
-                f"from {float(xp.min(low)):.4g} to {float(xp.max(high)):.4g}, with lower − upper "
-                f"up to {float(xp.max(low - high)):.4g}"
+                f"`lower` must not be above `upper`; it is by up to {float(xp.max(low - high)):.4g}"
             )
         least, most = xp.max(xp.sum(low, axis=-1)), xp.min(xp.sum(high, axis=-1))
         if self.exclusive and (least > 1 + tolerance or most < 1 - tolerance):

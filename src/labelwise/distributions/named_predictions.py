@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_words import may_be_no_class
-from .._errors import InputError, listed
+from .._errors import InputError
 from .._frames import (
     Labeled,
     distinct_names,
@@ -45,16 +45,6 @@ class Input(NamedTuple):
         if self.member_names is None:
             return weights
         return values_by_class(weights, self.member_names, "weights")
-
-    def names_of_members(self, member_names: Sequence[str] | None) -> Sequence[str] | None:
-        """What the members are called: by the caller or here, but not differently."""
-        own = self.member_names
-        if own is not None and member_names is not None and tuple(member_names) != own:
-            raise InputError(
-                f"`member_names` must be the names that the members have, {listed(own)}, or be "
-                f"left out; got {listed(tuple(member_names))}"
-            )
-        return own or member_names
 
 
 def read_names(

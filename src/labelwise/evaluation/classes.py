@@ -15,9 +15,8 @@ import numpy as np
 from .._arrays import Array
 from .._engine.blocks import add_rows, row_blocks
 from .._frames import same_rows
-from .._resampling import Estimate, Resampling
+from .._resampling import Estimate, check_confidence, group_codes, t_interval
 from .._tables import Tabular
-from .._validation.arguments import Rng
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
@@ -94,9 +93,8 @@ def by_class(
     y_true: Any = None,
     *,
     groups: Any = None,
+    intervals: bool = False,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: Rng = None,
 ) -> ByClass:
     r"""Label-wise uncertainty by class: means, ratios, and which class the members
     disagree about most.
@@ -108,9 +106,11 @@ def by_class(
         \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i
         = k\}}, \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
 
-    The classes are ranked by the second if ``y_true`` is given, else by the first. Memory: a byte
-    for each number of a part (N, K), where ``y_true`` is given; for intervals three sums (G, K)
-    over the groups and a few replicates (``n_bootstrap``, K).
+    The classes are ranked by the second if ``y_true`` is given, else by the first. All are ratios
+    of sums over instances, or over groups, and have Student's t-intervals (linearized, on the logit
+    scale) with as many degrees of freedom as equally large groups would have, less one. Memory: a
+    byte for each number of a part (N, K), where ``y_true`` is given; for intervals of groups three
+    sums (G, K).
 
     Parameters
     ----------
@@ -120,10 +120,10 @@ def by_class(
         True classes as names or positions (integers are names if all class names are integers), or
         0/1 for each label or event.
     groups : array (...), optional
-        Group of each instance (patient), resampled as a whole.
-    confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) all means have bootstrap intervals;
-        ``rng`` is their random seed or generator.
+        Group of each instance (patient), for the intervals.
+    intervals : bool
+        Whether all means have intervals.
+    confidence : float
 
     Returns
     -------
@@ -149,22 +149,22 @@ def by_class(
     outcomes = None
     if y_true is not None:
         outcomes = outcomes_by_class(y_true, u.class_names, shape)
-    resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
+    check_confidence(confidence)
+    if groups is not None and not intervals:
+        raise ValueError("`groups` are used only for intervals. Pass intervals=True, too")
+    code, n_groups = group_codes(groups, n)
     sums = ClassSums(k)
     for rows in row_blocks(n, k):
         sums.add([x[rows] for x in values], None if outcomes is None else outcomes[rows])
     found = sums.result(u.class_names, confidence)
-    if not resampling.wanted:
+    if not intervals:
         return found
-    tables = _sums_of_groups(values, None, resampling)
-    if outcomes is not None:
-        tables += _sums_of_groups(values, outcomes, resampling)
-    replicates = _replicated_sums(tables, resampling)
-    own = found.own
+    tables = _sums_of_groups(values, None, code, n_groups)
+    everywhere, own = _with_intervals(found.everywhere, tables, u.maximum), found.own
     if own is not None:
-        own = _with_intervals(own, tables[4:], replicates[4:], u, resampling)
-    means = _with_intervals(found.everywhere, tables[:4], replicates[:4], u, resampling)
-    return replace(found, everywhere=means, own=own)
+        tables = _sums_of_groups(values, outcomes, code, n_groups)
+        own = _with_intervals(own, tables, u.maximum)
+    return replace(found, everywhere=everywhere, own=own)
 
 
 class ClassSums:
@@ -212,68 +212,59 @@ def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:
 
 
 def _sums_of_groups(
-    values: Sequence[np.ndarray], outcomes: np.ndarray | None, resampling: Resampling
+    values: Sequence[np.ndarray],
+    outcomes: np.ndarray | None,
+    code: np.ndarray | None,
+    n_groups: int,
 ) -> list[Any]:
     """The number of instances and the sums of the three parts in each group, over all instances,
     (G, 1) and (G, K), or over those of each class, as sparse (G, K).
     """
     from scipy.sparse import csr_array
 
+    n = len(values[0])
     if outcomes is None:
-        each: list[Any] = [np.ones((len(values[0]), 1)), *values]
+        each: list[Any] = [np.ones((n, 1)), *values]
     else:
         at = np.nonzero(outcomes)
         each = [csr_array((x[at].astype(float), at), outcomes.shape) for x in (outcomes, *values)]
-    return [resampling.group_sums(x) for x in each]
+    if code is None:
+        return each
+    in_group = csr_array((np.ones(n), (code, np.arange(n))), shape=(n_groups, n))
+    return [in_group @ x for x in each]
 
 
-def _replicated_sums(tables: Sequence[Any], resampling: Resampling) -> list[np.ndarray]:
-    """The sums over the groups of each replicate, (replicates, K), of each table (G, K)."""
-    replicates = [np.zeros((resampling.n_bootstrap, table.shape[1])) for table in tables]
-    start = 0
-    for counts in resampling.group_counts():
-        drawn = counts.astype(float)
-        for sums, table in zip(replicates, tables, strict=True):
-            # in double precision, but not all of a table at once
-            for rows in row_blocks(*table.shape):
-                sums[start : start + len(drawn)] += drawn[:, rows] @ table[rows].astype(float)
-        start += len(drawn)
-    return replicates
-
-
-def _with_intervals(
-    means: ClassMeans,
-    tables: Sequence[Any],
-    replicates: Sequence[np.ndarray],
-    u: Uncertainty,
-    resampling: Resampling,
-) -> ClassMeans:
-    """The means with intervals from sums of the groups and of the replicates."""
+def _with_intervals(means: ClassMeans, tables: Sequence[Any], maximum: np.ndarray) -> ClassMeans:
+    """The means with intervals from the sums of the groups."""
     estimates = []
     for field, (top, bottom) in zip(fields(ClassMeans), _RATIOS, strict=True):
-        value = getattr(means, field.name).value
-        drawn = _ratio_of_sums(replicates[top], replicates[bottom])
-        highest = 1.0
+        value, confidence = getattr(means, field.name).value, means.total.confidence
+        size, squares, errors = np.zeros((3, len(value)))
+        for rows in row_blocks(*tables[1].shape):
+            sizes = _dense(tables[bottom][rows])
+            away = _dense(tables[top][rows]) - value * sizes
+            size += sizes.sum(axis=0)
+            squares += (sizes**2).sum(axis=0)
+            errors += (away**2).sum(axis=0)
+        # how many equally large groups would say as much (Kish)
+        units = _ratio_of_sums(size**2, squares)
+        error = _ratio_of_sums(np.sqrt(errors * _ratio_of_sums(units, units - 1)), size)
+        highest: Any = 1.0
         if bottom == 0:
-            highest = np.fmax(u.maximum, value)  # a corrected mean may exceed the maximum
-        units = _effective_number_of_groups(tables[bottom])
-        estimates.append(resampling.estimate(value, drawn, (0.0, highest), units))
+            highest = np.fmax(maximum, value)  # a corrected mean may exceed the maximum
+        freedom = np.fmax(units - 1, 1)
+        ends = t_interval(value, error, freedom, confidence, (0.0, highest), units)
+        method = f"t-interval over {tables[0].shape[0]} groups"
+        estimates.append(Estimate(value, *ends, confidence, method))
     return ClassMeans(*estimates)
+
+
+def _dense(table: Any) -> np.ndarray:
+    """A part of a table in double precision."""
+    return np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), float)
 
 
 def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """top / bottom; NaN where bottom is 0."""
     defined = bottom > 0
     return np.where(defined, top / np.where(defined, bottom, 1), np.nan)
-
-
-def _effective_number_of_groups(weights: Any) -> np.ndarray:
-    """How many equally weighted groups would say as much as groups with these weights (G, K), by
-    class (Kish).
-    """
-    sums, squares = np.zeros((2, weights.shape[1]))
-    for rows in row_blocks(*weights.shape):
-        part = weights[rows].astype(float)
-        sums += part.sum(axis=0)
-        squares += (part**2).sum(axis=0)
-    return _ratio_of_sums(sums**2, squares)

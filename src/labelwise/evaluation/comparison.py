@@ -18,13 +18,12 @@ from .._tables import Tabular
 from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals
-from ..distributions.base import not_a_distribution
 from ._forecasts import forecasts
 from .correlation import rank_correlation
 from .detection import DetectionRanking
 from .measures import measure_scores
 from .ranking import RankedScores
-from .votes import read_votes
+from .votes import check_one_axis_of_cases, read_votes
 
 BLOCKS = 50  # of the jackknife: enough for errors to 10 %, few enough to take seconds
 DRAWS = 4000  # of the largest standardized error
@@ -146,8 +145,7 @@ def compare_measures(
     >>> frame.loc["epistemic, log", ["rejection", "detection"]].tolist()
     [0.9902..., 0.942...]
     """
-    if not isinstance(q, Distribution):
-        raise not_a_distribution(q)
+    check_one_axis_of_cases(q)
     if isinstance(q, Intervals):
         raise InputError("`q` must be a distribution: intervals have only lw.decompose(q)")
     if isinstance(ood, Distribution):
@@ -223,6 +221,7 @@ def agreement(disagreement: np.ndarray) -> Statistic:
 def _check_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
     """Refuse what cannot be compared, and names that are taken."""
     for name, other in outside.items():
+        check_one_axis_of_cases(other, "ood")
         if type(other) is not type(q) or other.n_classes != q.n_classes:
             raise InputError(
                 f"`ood` must be predictions of the same model, {type(q).__name__} of "
@@ -235,11 +234,6 @@ def _check_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> 
             )
         if name in ("rejection", "votes"):
             raise InputError(f"`ood` needs another name than {name!r}, which is a criterion")
-    for shape in (q.batch_shape, *[other.batch_shape for other in outside.values()]):
-        if len(shape) != 1:
-            raise InputError(
-                f"predictions must have one axis of cases, shape (N, K); got batch shape {shape}"
-            )
 
 
 def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:

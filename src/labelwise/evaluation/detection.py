@@ -14,7 +14,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._frames import same_rows
-from .._resampling import Estimate, Resampling, check_confidence, check_replicates
+from .._resampling import Estimate, Resampling, check_confidence, check_replicates, group_codes
 from .._tables import Tabular
 from .._validation.arguments import Rng, as_rng
 from .._validation.labels import as_scores, same_length
@@ -90,25 +90,19 @@ def _groups_of_both_sides(
     groups_in: Any, groups_out: Any, n_in: int, n_out: int
 ) -> np.ndarray | None:
     """Groups of all instances, "in" first; equal names on both sides are one group."""
-    if groups_in is None and groups_out is None:
-        return None
-    if groups_in is None or groups_out is None:
+    if (groups_in is None) != (groups_out is None):
         raise ValueError("give both `groups_in` and `groups_out`, or neither")
-    sides = []
-    for groups, n, name in ((groups_in, n_in, "groups_in"), (groups_out, n_out, "groups_out")):
-        side = to_numpy(groups)
-        if side.shape != (n,):
-            raise ValueError(
-                f"`{name}` must name the group of each of the {n} instances, shape ({n},); got "
-                f"shape {side.shape}"
-            )
-        sides.append(side)
-    if (sides[0].dtype.kind in "US") != (sides[1].dtype.kind in "US"):
+    if groups_in is None:
+        return None
+    group_codes(groups_in, n_in, "groups_in")  # which refuses other shapes
+    group_codes(groups_out, n_out, "groups_out")
+    inside, out = to_numpy(groups_in), to_numpy(groups_out)
+    if (inside.dtype.kind in "US") != (out.dtype.kind in "US"):
         raise TypeError(
-            f"`groups_in` and `groups_out` must be of the same kind; got {sides[0].dtype} and "
-            f"{sides[1].dtype}"
+            f"`groups_in` and `groups_out` must be of the same kind; got {inside.dtype} and "
+            f"{out.dtype}"
         )
-    return np.concatenate(sides)
+    return np.append(inside, out)
 
 
 def detection_scores(

@@ -13,6 +13,7 @@ from .._resampling import (
     group_codes,
     mean_over_groups,
 )
+from .._validation.arguments import check_choice
 from .._validation.labels import as_scores
 
 ESTIMANDS = ("case", "group")
@@ -63,11 +64,7 @@ def clustered_mean(
     0.375 (95 % interval 0.023 to 0.939)
     """
     check_confidence(confidence)
-    if estimand not in ESTIMANDS:
-        raise ValueError(
-            "`estimand` must be 'case' (a random case) or 'group' (a random group, all counting "
-            f"the same); got {estimand!r}"
-        )
+    check_choice(estimand, "estimand", ESTIMANDS)
     values, groups = same_rows(values=values, groups=groups)
     x = as_scores(values, "values").astype(float)
     if not bounds[0] <= x.min() <= x.max() <= bounds[1]:

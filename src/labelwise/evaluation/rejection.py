@@ -249,10 +249,9 @@ def rejection_curve(
 def _rejected_shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
     if grid is None:
         return None
-    given: Any = grid
     if isinstance(grid, int | np.integer) and grid > 0:
-        given = np.linspace(0, 1, int(grid), endpoint=False)
-    shares = np.asarray(given, dtype=float)
+        return np.linspace(0, 1, int(grid), endpoint=False)
+    shares = np.asarray(grid, dtype=float)
     increasing = shares.ndim == 1 and np.all(np.diff(shares, append=1) > 0)
     if not increasing or not shares.size or shares[0] < 0:
         raise ValueError(
@@ -270,20 +269,19 @@ def reject_ranked(
     shares: np.ndarray | None = None,
 ) -> RejectionCurve:
     """The curve of instances that are there ``counts`` times, by default once."""
-    if counts is not None:
-        kept, sums = ranked.sums(counts), ranked.sums(counts * outcome)
-        outcome = np.repeat(outcome, counts)
-    else:
-        kept, sums = ranked.last + 1, ranked.sums(outcome)
+    if counts is None:
+        counts = np.ones(len(outcome), np.int64)
+    kept, sums = ranked.sums(counts), ranked.sums(counts * outcome)
     there = np.diff(kept, prepend=0) > 0
     kept, sums = np.append(0, kept[there]), np.append(0.0, sums[there])
     n = int(kept[-1])
     sums = np.interp(np.arange(n + 1), kept, sums)  # within a tie the expected sum grows linearly
     n_rejected = np.arange(n)
-    if shares is None:
-        return RejectionCurve(kind, sums, outcome, n_rejected / n, n_rejected, ranked.tie_share)
-    n_rejected = _count_rejected(n, shares)
-    return RejectionCurve(kind, sums, outcome, shares, n_rejected, ranked.tie_share)
+    if shares is not None:
+        n_rejected = _count_rejected(n, shares)
+    rejected = n_rejected / n if shares is None else shares
+    outcome = np.repeat(outcome, counts)
+    return RejectionCurve(kind, sums, outcome, rejected, n_rejected, ranked.tie_share)
 
 
 def _count_rejected(n: int, shares: np.ndarray) -> np.ndarray:

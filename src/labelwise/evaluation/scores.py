@@ -5,19 +5,14 @@ together?
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._engine.blocks import row_blocks
 from .._frames import same_rows
-from .._resampling import Estimate, Resampling
-from .._validation.arguments import Rng
+from .._resampling import Estimate, check_confidence, group_codes, mean_over_groups
 from ._forecasts import forecasts
-
-STANDS_FOR_INFINITY = 1e300
-"""Stands for infinity where percentiles are taken."""
 
 
 def brier_score(
@@ -26,8 +21,6 @@ def brier_score(
     *,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: Rng = None,
 ) -> Estimate:
     r"""Brier score: the mean squared error of the probabilities, summed over the classes; 0 is
     perfect, 2 the worst.
@@ -48,8 +41,8 @@ def brier_score(
         for each label whether it happened.
     groups : array (N,), optional
         What belongs together (patients), for the interval.
-    confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 there is a bootstrap interval.
+    confidence : float
+        Of Student's t-interval over the cases or groups, which is on the log scale.
 
     Returns
     -------
@@ -57,7 +50,7 @@ def brier_score(
 
     Examples
     --------
-    >>> float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0]).value.round(3))
+    >>> round(float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0])), 3)
     0.37
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
@@ -65,7 +58,7 @@ def brier_score(
     def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
         return np.asarray(np.sum((p - happened) ** 2, axis=1))
 
-    return _mean_score(of_rows, q, y_true, groups, confidence, n_bootstrap, rng)
+    return _mean_score(of_rows, q, y_true, groups, confidence)
 
 
 def log_loss(
@@ -74,8 +67,6 @@ def log_loss(
     *,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: Rng = None,
 ) -> Estimate:
     r"""Log loss (negative log-likelihood, cross-entropy) in bits: 0 is perfect, infinite if what
     happened had probability 0.
@@ -84,7 +75,7 @@ def log_loss(
 
     Times ln 2 it is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels
     that may occur together it is the sum over the labels of :math:`-\log_2` of the probability of
-    what happened. Other parameters as for `brier_score`.
+    what happened. Without an interval where it is infinite. Other parameters as for `brier_score`.
 
     Examples
     --------
@@ -100,7 +91,7 @@ def log_loss(
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(-np.log2(likely).sum(axis=1), 0.0))
 
-    return _mean_score(of_rows, q, y_true, groups, confidence, n_bootstrap, rng)
+    return _mean_score(of_rows, q, y_true, groups, confidence)
 
 
 def _mean_score(
@@ -109,23 +100,16 @@ def _mean_score(
     y_true: Any,
     groups: Any,
     confidence: float,
-    n_bootstrap: int,
-    rng: Any,
 ) -> Estimate:
-    """The mean over the instances, with a bootstrap interval if ``n_bootstrap`` > 0; ``of_rows``
-    takes forecasts and what happened to the score of each.
+    """The mean over the instances; ``of_rows`` takes forecasts and what happened to the score of
+    each.
     """
+    check_confidence(confidence)
     p, happened, _, exclusive = forecasts(q, y_true)
     each = np.empty(len(p))
     for rows in row_blocks(*p.shape):
         each[rows] = of_rows(p[rows], happened[rows], exclusive)
-    resampling = Resampling(len(each), groups, n_bootstrap, confidence, rng)
-    if not resampling.wanted:
-        return Estimate(each.mean(), confidence=confidence)
-    capped = np.minimum(each, STANDS_FOR_INFINITY)
-    total, size = resampling.sums(np.stack([capped, np.ones(len(each))], axis=1)).T
-    found = resampling.estimate(each.mean(), total / size, (0.0, np.inf))
-    # Percentiles lie between replicates.
-    ends = np.array([found.low, found.high])
-    low, high = np.where(ends > np.sqrt(STANDS_FOR_INFINITY), np.inf, ends).tolist()
-    return replace(found, low=low, high=high)
+    code, _ = group_codes(groups, len(each))
+    if np.any(np.isinf(each)):
+        return Estimate(np.inf, confidence=confidence)
+    return mean_over_groups(each, code, confidence, bounds=(0.0, np.inf))

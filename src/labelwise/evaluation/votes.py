@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._errors import InputError
 from .._frames import columns_by_class, same_rows
 from .._resampling import group_codes
 from .._validation.labels import as_labels, as_numpy, plain_labels
@@ -132,12 +133,7 @@ def read_votes(
     groups: Any = None,
 ) -> Votes:
     """Validate predictions and votes of the same N cases."""
-    if not isinstance(q, Distribution):
-        raise not_a_distribution(q)
-    if len(q.batch_shape) != 1:
-        raise ValueError(
-            f"`q` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}"
-        )
+    check_one_axis_of_cases(q)
     family = as_events(events)
     if family is not None and not q.exclusive:
         raise ValueError(
@@ -192,6 +188,16 @@ def read_votes(
         len(values),
         keep,
     )
+
+
+def check_one_axis_of_cases(q: Any, name: str = "q") -> None:
+    """A distribution of N cases, and nothing else."""
+    if not isinstance(q, Distribution):
+        raise not_a_distribution(q)
+    if len(q.batch_shape) != 1:
+        raise InputError(
+            f"`{name}` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}"
+        )
 
 
 def count_votes(
@@ -255,13 +261,12 @@ def _answers_of_annotators(
             f"`annotators` must name the {len(answers)} annotators of `votes`; got "
             f"{len(annotators)} names"
         )
-    missing = answers == -1
-    wrong = answers[~missing & (answers != 0) & (answers != 1)]
-    if wrong.size or np.any(missing.any(axis=-1) != missing.all(axis=-1)):
-        found = f"got {wrong[0]:g}" if wrong.size else "some cases have both"
+    missing = np.all(answers == -1, axis=-1, keepdims=True)
+    wrong = answers[~(missing | (answers == 0) | (answers == 1))]
+    if wrong.size:
         raise ValueError(
             "`votes` must be 0 or 1 for each label, or −1 for all labels of a case that an "
-            f"annotator did not see; {found}"
+            f"annotator did not see; got {wrong[0]:g}"
         )
     return np.where(missing, np.nan, answers)
 

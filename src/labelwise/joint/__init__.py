@@ -8,6 +8,7 @@ Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,16 @@ from .._errors import InputError
 from .._validation.arguments import Rng, as_seed
 from ..decomposition import Components
 from ..decomposition import decompose as decompose_labels
-from ..distributions import Distribution, Intervals
+from ..distributions import Dirichlet, Distribution, Intervals
 from ..distributions.base import ArrayT
 from ..distributions.ensemble import as_distribution
 from ..distributions.marginals import Atoms
 from ..events import Place
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
-    average_over_members,
     joint_class_shares,
     joint_parts,
-    reverse_in_closed_form,
+    reverse_of_dirichlet,
 )
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
@@ -182,50 +182,48 @@ def covariance(q: Distribution) -> Array:
     return (of_sums - single[..., None] - single[..., None, :]) / 2
 
 
-def reverse_mutual_information(q: Distribution, loss: LossName | Loss | JointLoss = "log") -> Array:
-    r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape
-    (...,); D is KL under log loss.
+def reverse_mutual_information(q: Distribution) -> Array:
+    r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, \mathrm{KL}(\bar\theta \Vert
+    \Theta)` in bits, shape (...,).
 
-    Under log loss it is infinite where a member assigns probability 0 to a class that another
-    member considers possible.
+    Infinite where a member assigns probability 0 to a class that another member considers possible.
 
     >>> reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
     """
-    q, loss = _check_joint_input(q, loss)
+    log = JointLog()
+    q, _ = _check_joint_input(q, log)
+    if isinstance(q, Dirichlet):
+        return reverse_of_dirichlet(q.alpha) * log.unit
     if not q.finite:
-        closed = reverse_in_closed_form(q, loss)
-        if closed is None:
-            raise InputError(
-                f"reverse mutual information has no closed form for {type(q).__name__} and this "
-                "loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
-            )
-        return closed
-    law: Any = q.marginal()
-    xp = namespace(law.t)
-    m = law.mean[0]
-    each = loss.divergence(m + 0 * law.t, law.t, -law.deviation)
-    if isinstance(loss, JointLog):
-        impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
-        each = xp.where(impossible, xp.full_like(each, float("inf")), each)
-    if law.weights is not None:  # a member of weight 0 is ignored, even if it diverges infinitely
-        heard = (law.weights > 0).reshape(law.weights.shape + (1,) * (each.ndim - law.weights.ndim))
-        each = xp.where(heard, each, 0 * m[..., 0])
-    return average_over_members(law, each)
+        raise InputError(
+            f"reverse mutual information has no closed form for {type(q).__name__}; use a sample: "
+            "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
+        )
+
+    def reverse(law: Any) -> Array:
+        xp, m = namespace(law.t), law.mean[0]
+        each = log.shares(m + 0 * law.t, law.t, -law.deviation)
+        each = xp.where((law.t <= 0) & (m > 0), xp.full_like(each, inf), each)
+        if law.weights is not None:  # a member of weight 0 is ignored, even if it is infinite
+            each = xp.where(law.member_weights > 0, each, 0 * law.t)
+        return xp.sum(law.average(each), axis=-1)
+
+    return evaluate_law(reverse, q)
 
 
-def expected_pairwise_kl(q: Distribution, loss: LossName | Loss | JointLoss = "log") -> Array:
-    r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an
-    independent copy of Θ.
+def expected_pairwise_kl(q: Distribution) -> Array:
+    r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, \mathrm{KL}(\Theta \Vert
+    \Theta')` in bits, Θ' an independent copy of Θ.
 
     The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter
-    is. Another loss replaces KL by its own divergence.
+    is.
 
     >>> q = lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]))
-    >>> expected_pairwise_kl(q, "squared").round(3)
-    array([0.04])
+    >>> expected_pairwise_kl(q).round(3)
+    array([0.097])
     """
-    return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
+    return mutual_information(q) + reverse_mutual_information(q)
 
 
 def _check_joint_input(q: Any, loss: LossName | Loss | JointLoss) -> tuple[Distribution, JointLoss]:

@@ -24,7 +24,7 @@ def joint_parts(q: Distribution, loss: JointLoss, seed: int, samples: int) -> Co
     if isinstance(q, Dirichlet):
         parts = _joint_parts_of_dirichlet(q, loss)
         if parts is not None:
-            return Computed((loss.entropy_from(*q.marginal().mean), *parts))
+            return Computed((loss.entropy(*q.marginal().mean), *parts))
     if not isinstance(q, DirichletMixture):
         return joint_parts_from_draws(q, loss, seed, samples)
     within = joint_parts(q.components, loss, seed, samples)
@@ -41,7 +41,7 @@ def _joint_parts_of_members(law: Any, loss: JointLoss) -> tuple[Array, Array, Ar
     """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
     mean_of = partial(average_over_members, law)
     return (
-        loss.entropy_from(*law.mean),
+        loss.entropy(*law.mean),
         mean_of(loss.entropy(law.t)),
         loss.epistemic(mean_of, law.t, law.mean[0], law.deviation),
     )
@@ -71,20 +71,13 @@ def _joint_class_shares_of_members(law: Any, log: JointLog) -> Array:
     return law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
-def reverse_in_closed_form(q: Distribution, loss: JointLoss) -> Array | None:
-    """E D(θ̄‖Θ)."""
-    if not isinstance(q, Dirichlet):
-        return None
-    if isinstance(loss, JointSquared):  # which is symmetric
-        parts = _joint_parts_of_dirichlet(q, loss)
-        return parts and parts[1]
-    if not isinstance(loss, JointLog):
-        return None
+def reverse_of_dirichlet(alpha: Array) -> Array:
+    """E KL(θ̄‖Θ) in nats."""
     # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
-    a, b = sums_inside_and_outside(q.alpha, None, None)
+    a, b = sums_inside_and_outside(alpha, None, None)
     s = (a + b)[..., 0]
     of_classes = namespace(a).sum(1 - a * digamma_minus_log(a), axis=-1) / s
-    return not_negative(of_classes - (1 / s - digamma_minus_log(s))) * loss.unit
+    return not_negative(of_classes - (1 / s - digamma_minus_log(s)))
 
 
 def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:

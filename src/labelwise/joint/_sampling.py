@@ -67,7 +67,7 @@ def _joint_parts_of_block(
     epistemic_error = xp.sqrt(_half_width_of_joint_mean(divergence) ** 2 + unseen**2)
 
     if exact_mean:
-        total = loss.entropy_from(mean, complement)
+        total = loss.entropy(mean, complement)
         epistemic = xp.minimum(epistemic, total)
         aleatoric = total - epistemic
         total_error = 0 * total

@@ -26,20 +26,17 @@ from ..losses import (
     as_loss,
 )
 from ..losses._special import kl_loss_term, log_complement, x_log_x
+from ..losses.base import with_complement
 
 
 class JointLoss:
-    """Base class of joint losses, which have at least one of `entropy` and `entropy_from`."""
+    """Base class of joint losses."""
 
-    def entropy(self, p: Array) -> Array:
-        """Generalized entropy G(p) of the outcome, shape (...,)."""
-        return self.entropy_from(p, 1 - p)
-
-    def entropy_from(self, p: Array, c: Array) -> Array:
-        """G(p), given the complements ``c`` = 1 − p, which are accurate where a probability is near
-        1.
+    def entropy(self, p: Array, c: Array = None) -> Array:
+        """Generalized entropy G(p) of the outcome, shape (...,); ``c`` are the complements 1 − p,
+        if known more accurately.
         """
-        return self.entropy(p)
+        raise NotImplementedError
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         """D(p‖m): excess loss of forecast ``m`` over G(p) when ``p`` is true; ``d`` = p − m."""
@@ -68,10 +65,8 @@ class JointLog(JointLoss):
     def unit(self) -> float:
         return 1 / log(self.base)
 
-    def entropy(self, p: Array) -> Array:
-        return -namespace(p).sum(x_log_x(p), axis=-1) * self.unit + 0.0
-
-    def entropy_from(self, p: Array, c: Array) -> Array:
+    def entropy(self, p: Array, c: Array = None) -> Array:
+        p, c = with_complement(p, c)
         xp = namespace(p)
         likely = c < 0.5
         near_one = -p * log_complement(xp.where(likely, c, 0 * c))
@@ -92,7 +87,8 @@ class JointLog(JointLoss):
 class JointSquared(JointLoss):
     r"""Brier score: :math:`G = \sum_k \theta_k (1 - \theta_k)`, :math:`D = \|p - m\|^2`."""
 
-    def entropy_from(self, p: Array, c: Array) -> Array:
+    def entropy(self, p: Array, c: Array = None) -> Array:
+        p, c = with_complement(p, c)
         return namespace(p).sum(p * c, axis=-1)
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
@@ -103,7 +99,8 @@ class JointSquared(JointLoss):
 class JointSpherical(JointLoss):
     r"""Spherical loss: :math:`G = 1 - \|\theta\|`, :math:`D = \|p\| - p \cdot m / \|m\|`."""
 
-    def entropy_from(self, p: Array, c: Array) -> Array:
+    def entropy(self, p: Array, c: Array = None) -> Array:
+        p, c = with_complement(p, c)
         xp = namespace(p)
         return xp.sum(p * c, axis=-1) / (1 + xp.sqrt(xp.sum(p * p, axis=-1)))
 
@@ -174,7 +171,7 @@ class CostMatrix(JointLoss):
             risks = risks + p[..., k : k + 1] * like(costs, p)
         return risks
 
-    def entropy(self, p: Array) -> Array:
+    def entropy(self, p: Array, c: Array = None) -> Array:
         return namespace(p).min(self.risks(p), axis=-1)
 
     def _of_chosen(self, values: Array, m: Array) -> Array:

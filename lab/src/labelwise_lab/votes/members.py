@@ -98,7 +98,6 @@ def calibrate_members(
     method: Any = "temperature",
     test_size: float = 0.5,
     groups: Any = None,
-    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> MemberCalibration:
     """Calibrate each member, all alike, or none: whichever has the best mean on held-out data.
@@ -119,10 +118,9 @@ def calibrate_members(
         Share of the cases, or groups, that are held out for the comparison. The result is fitted to
         all.
     groups : array (N,), optional
-        Group of each case (patient): none is split, and bootstrap intervals resample them.
-    n_bootstrap, rng
-        Bootstrap intervals of the scores if ``n_bootstrap`` > 0; random seed or generator of the
-        split and of the bootstrap.
+        Group of each case (patient): none is split, and intervals are over them.
+    rng
+        Random seed or generator of the split.
 
     Returns
     -------
@@ -152,13 +150,11 @@ def calibrate_members(
         )
     held = min(max(round(test_size * n_groups), 1), n_groups - 1)
     chosen = np.isin(code, rng.permutation(n_groups)[:held])
-    options: dict[str, Any] = {"n_bootstrap": n_bootstrap, "rng": rng}
-    if n_bootstrap and groups is not None:
-        options["groups"] = np.asarray(groups)[chosen]
+    of_held = None if groups is None else np.asarray(groups)[chosen]
     fits: dict[str, Any] = {"shared": fit_calibration, "per member": fit_separately}
     fitted = {name: fit(q[~chosen], y[~chosen], method=method) for name, fit in fits.items()}
-    scores = {"raw": _scores(q[chosen], y[chosen], options)}
-    scores |= {name: _scores(f(q[chosen]), y[chosen], options) for name, f in fitted.items()}
+    scores = {"raw": _scores(q[chosen], y[chosen], of_held)}
+    scores |= {name: _scores(f(q[chosen]), y[chosen], of_held) for name, f in fitted.items()}
     best = min(scores, key=lambda name: float(scores[name].log_loss))
     calibration = None
     if best != "raw":
@@ -166,13 +162,12 @@ def calibrate_members(
     return MemberCalibration(scores, best, calibration)
 
 
-def _scores(q: Members, y: np.ndarray, options: dict[str, Any]) -> HeldOutScores:
+def _scores(q: Members, y: np.ndarray, groups: Any) -> HeldOutScores:
     mean = to_numpy(q.mean())
     eu = to_numpy(decompose(q).sum().epistemic).astype(float)
     wrong = mean.argmax(axis=-1) != y if q.exclusive else ((mean > 0.5) != y).any(axis=-1)
     auroc = None
     if 0 < wrong.sum() < len(wrong):
         auroc = detection_scores(eu[~wrong], eu[wrong]).auroc
-    return HeldOutScores(
-        log_loss(q, y, **options), brier_score(q, y, **options), float(eu.mean()), auroc
-    )
+    losses = log_loss(q, y, groups=groups), brier_score(q, y, groups=groups)
+    return HeldOutScores(*losses, float(eu.mean()), auroc)
