@@ -370,6 +370,7 @@ def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
     for block in row_blocks(n, prod(x.shape) // max(n, 1), BLOCK):
         places = np.flatnonzero((rows >= block.start) & (rows < block.stop))
         if places.size:
-            found[(*before, places)] = x[(*before, block)].take(rows[places] - block.start, axis)
+            # not np.take, which would copy the whole block of a map
+            found[(*before, places)] = x[(*before, block)][(*before, rows[places] - block.start)]
             release_pages(x)
     return found
