@@ -121,8 +121,7 @@ def write_csv(output: Path, rows: Iterable[Sequence[Any]]) -> bool:
             echo_data(text)
         return True
     with replacing(output) as file:
-        for text in csv_texts(rows):
-            file.write(text.encode())
+        file.writelines(map(str.encode, csv_texts(rows)))
     return False
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from .table import TextTable, number_in_cell
 
 _ROWS_AT_ONCE = 4096  # that show whether the first row is a header
-_TEXT_AT_ONCE = 1 << 16  # characters that are written at once
+_ROWS_WRITTEN = 64  # at once
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -98,18 +98,14 @@ def _check_row_widths(
         yield row
 
 
-def csv_texts(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def csv_texts(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     """The text of a CSV file, some rows at a time, its cells made harmless by `harmless_cell`."""
     rows = iter(rows)
-    while True:
+    while chunk := list(islice(rows, _ROWS_WRITTEN)):
         text = io.StringIO()
         writer = csv.writer(text)
-        for row in rows:
+        for row in chunk:
             writer.writerow(map(harmless_cell, row))
-            if text.tell() > _TEXT_AT_ONCE:
-                break
-        if not text.tell():
-            return
         # half of a surrogate pair has no place in a file
         yield text.getvalue().encode("utf-8", "replace").decode("utf-8")
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from glob import escape
@@ -145,13 +146,13 @@ def quantify(
     if grid.ids is not None:
         extra["ids"] = np.asarray(grid.ids)
     unit = prod(grid.shape[1:])
-    compute = partial(_compute_block, lambda: predictions, chosen, blocks, unit)
+    opened: Callable[[], Predictions] = partial(copy, predictions)
     compute_all: Callable[..., Iterable[None]] = map
     if scheduler is not None:
         # on another machine, the predictions are opened again
         opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
-        compute = partial(_compute_block, opened, chosen, blocks, unit)
         compute_all = partial(_map_on_cluster, scheduler)
+    compute = partial(_compute_block, opened, chosen, blocks, unit)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
