@@ -86,17 +86,14 @@ def stack_members(parts: Sequence[Any]) -> Any:
     def read_members(key: Key) -> np.ndarray:
         blocks = []
         for part in parts:
-            if len(part.shape) == 2:
-                blocks.append(np.asarray(part[key[1:]])[None])
-            else:
-                blocks.append(np.asarray(part[(slice(None), *key[1:])]))
+            all_members = (slice(None),) * (len(part.shape) - 2)
+            block = np.asarray(part[(*all_members, *key[1:])])
+            blocks.append(block if block.ndim == 3 else block[None])
         return np.concatenate(blocks, dtype=dtype)[key[0]]
 
     members = sum(prod(part.shape[:-2]) for part in parts)
     whole = OnDisk((members, rows, classes), dtype, read_members)
-    if all(type(part) is np.ndarray for part in parts):
-        return whole[:]
-    return whole
+    return whole[:] if all(type(part) is np.ndarray for part in parts) else whole
 
 
 def flatten_when_read(values: Any) -> OnDisk:

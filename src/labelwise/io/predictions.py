@@ -101,6 +101,8 @@ class Predictions:
     """What was assumed when they were read, such as that rows were matched by number."""
     path: Path | None = field(default=None, repr=False)
     """The file they are in, for error messages."""
+    kind: str = field(init=False, repr=False)
+    """Which of the fields the predictions are."""
 
     def __post_init__(self) -> None:
         if self.q is not None and not isinstance(self.q, Distribution):
@@ -111,6 +113,7 @@ class Predictions:
             raise ValueError(
                 f"predictions are given as one of {needed}; got {' and '.join(given) or 'none'}"
             )
+        object.__setattr__(self, "kind", given[0])
         if self.q is None:
             self._check_values()
         else:
@@ -191,11 +194,6 @@ class Predictions:
         for rows in row_blocks(len(y), 1, _LABELS_AT_ONCE):  # little of a mapped file
             as_labels(y[rows], "y_true", self.names, y[rows].shape)
         release_pages(y)
-
-    @cached_property
-    def kind(self) -> str:
-        """Which of the fields the predictions are."""
-        return next(kind for kind in (*KINDS, "q") if getattr(self, kind) is not None)
 
     @property
     def _stored_numbers(self) -> Any:
