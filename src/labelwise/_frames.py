@@ -288,17 +288,10 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
             order = row_order(ids, labels, first, f"`{name}`")
             if order is not None:
                 x = x.iloc[order] if hasattr(x, "iloc") else x.isel({x.dims[0]: order})
-        if labels is not None and nameless is not None:
-            x = _without_row_labels(x)  # said once
+        if labels is not None and nameless is not None:  # row numbers instead, for it is said
+            x = x.reset_index(drop=True) if hasattr(x, "iloc") else x.drop_vars(x.dims[0])
         result.append(x)
     return tuple(result)
-
-
-def _without_row_labels(x: Any) -> Any:
-    """``x`` with row numbers instead of its index."""
-    if hasattr(x, "iloc"):
-        return x.reset_index(drop=True)
-    return x.drop_vars(x.dims[0])
 
 
 # --- results

@@ -220,24 +220,17 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
 def echo_reading(
     given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]
 ) -> None:
-    """What predictions were taken for and what was assumed, on standard error."""
-    echo(f"{given.name}: {shape_in_words(shape, n_members)}", err=True)
-    for sentence in assumptions:
-        echo(one_line(f"  {sentence}"), err=True)
-
-
-def shape_in_words(shape: tuple[int, ...], n_members: int | None) -> str:
-    """What predictions were taken for.
-
-    >>> shape_in_words((5, 10_000, 10), 5)
-    '5 members × 10,000 cases × 10 classes'
+    """What predictions were taken for and what was assumed, on standard error, such as "5 members ×
+    10,000 cases × 10 classes".
     """
     words = f"{shape[-2]:,} cases × {shape[-1]:,} classes"
-    if len(shape) == 2:
-        return words
     if n_members == 1:
-        return f"1 member × {words}; one member has no epistemic uncertainty"
-    return f"{shape[0]:,} members × {words}"
+        words = f"1 member × {words}; one member has no epistemic uncertainty"
+    elif len(shape) == 3:
+        words = f"{shape[0]:,} members × {words}"
+    echo(f"{given.name}: {words}", err=True)
+    for sentence in assumptions:
+        echo(one_line(f"  {sentence}"), err=True)
 
 
 def read_costs(path: Path) -> Costs:

@@ -83,7 +83,10 @@ def _find_classes(
         if all(marked) and len(marked) > 1:
             return kind, classes, tuple(match[1] for match in marked if match)
     _check_sums(table, classes, list(numbers.values()))
-    return table.kind, *order_classes(classes)
+    names = [name.strip() for name in classes]
+    if set(names) == set(map(str, range(len(names)))):  # positions, which name nothing
+        return table.kind, sorted(classes, key=int), None
+    return table.kind, classes, tuple(names)
 
 
 def class_columns(table: Table) -> list[str]:
@@ -129,16 +132,3 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
 
 def _sum_to_one(sums: np.ndarray) -> bool:
     return np.allclose(sums, 1, rtol=0, atol=0.02)
-
-
-def order_classes(columns: Sequence[str]) -> tuple[list[str], tuple[str, ...] | None]:
-    """The columns of the classes in their order, and the names of the classes. Columns called 0, 1,
-    … are positions: they are put in order, and name nothing.
-
-    >>> order_classes(["2", "0", "1"]), order_classes(["dog", "cat"])
-    ((['0', '1', '2'], None), (['dog', 'cat'], ('dog', 'cat')))
-    """
-    names = [column.strip() for column in columns]
-    if set(names) == set(map(str, range(len(names)))):
-        return sorted(columns, key=int), None
-    return list(columns), tuple(names)

@@ -35,7 +35,10 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         first_line = file.readline()
-        delimiter = _delimiter_of(first_line)
+        # what is between the names most often; blanks only if there is nothing else
+        delimiter = max("\t;,|", key=first_line.count)
+        if delimiter not in first_line and " " in first_line.strip():
+            delimiter = " "
         if first_line.lower().startswith("sep="):  # for Excel
             delimiter, first_line = first_line[4], file.readline()
         # strict: a quote that is never closed must not swallow the rows after it
@@ -53,14 +56,6 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
         first = list(islice(checked, _ROWS_AT_ONCE))
         _check_header(path.name, names, first)
         yield names, chain(first, checked)
-
-
-def _delimiter_of(header: str) -> str:
-    """What is between the names of columns most often; blanks only if there is nothing else."""
-    delimiter = max("\t;,|", key=header.count)
-    if delimiter not in header and " " in header.strip():
-        return " "
-    return delimiter
 
 
 def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:

@@ -25,12 +25,16 @@ def find_ids(
     same values in all of them.
     """
     candidates = list(map(id_columns, tables, meanings))
-    shared = _shared_id(tables, candidates)
-    chosen = [shared] * len(tables)
-    if shared is None:
-        for i, names in enumerate(candidates):
-            if names and id_rank(names[0]) < 2:  # other text differs because it is no id
-                chosen[i] = names[0]
+    chosen: list[str | None] = []
+    for name in candidates[0]:
+        if not chosen and all(name in names for names in candidates):
+            values = {tuple(np.unique(table.text(name)).tolist()) for table in tables}
+            if id_rank(name) == 0 or len(values) == 1:
+                chosen = [name] * len(tables)
+    if not chosen:
+        for names in candidates:
+            # text that nothing calls an id differs because it is none
+            chosen.append(names[0] if names and id_rank(names[0]) < 2 else None)
     called = [column_in_words(name) for name in dict.fromkeys(chosen) if name is not None]
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
@@ -80,16 +84,6 @@ def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
     if only_text and (table.rows < 2 or set(values) <= {*(columns.class_names or ())}):
         return False
     return key_columns(table, columns, name) is not None
-
-
-def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str | None:
-    """The best column that all tables have with the same values."""
-    for name in candidates[0]:
-        if all(name in names for names in candidates):
-            values = {tuple(np.unique(table.text(name)).tolist()) for table in tables}
-            if id_rank(name) == 0 or len(values) == 1:
-                return name
-    return None
 
 
 def key_columns(table: Table, columns: Columns, id_column: str) -> Sequence[str] | None:

@@ -134,8 +134,13 @@ def load_predictions(
     with reading(named):
         # what columns and labels mean is decided for all files together
         if is_table:
-            answers = [_answers_in(*pair, given) for pair in zip(files, parts, strict=True)]
-            if all(answers):
+            answers = []
+            for file, table in zip(files, parts, strict=True):
+                has_numbers = table.listed is not None or class_columns(table)
+                if isinstance(table, TextTable) and not has_numbers:
+                    columns = {name: x.texts or [] for name, x in table.columns.items()}
+                    answers.append(outputs_of_table(file, columns, given))
+            if len(answers) == len(parts) and all(answers):
                 parts = answers
         if isinstance(parts[0], Outputs):
             parts = [read_outputs(parts, given, notes)]
@@ -211,14 +216,6 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
         if factors:
             fields["factors"] = factors
         return fields
-
-
-def _answers_in(file: Path, table: Table, class_names: Sequence[str] | None) -> Outputs | None:
-    """The rows of a table that has no numbers of classes, but answers."""
-    if not isinstance(table, TextTable) or table.listed is not None or class_columns(table):
-        return None
-    columns = {name: column.texts or [] for name, column in table.columns.items()}
-    return outputs_of_table(file, columns, class_names)
 
 
 def _names_of_array(array: Any, key: str) -> tuple[str, ...]:

@@ -130,7 +130,10 @@ def quantify(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     place = check_target(target).absolute()  # of a link: blocks go where the results will be
-    files = _input_files(read)
+    files: list[Path] = []
+    for path in read:
+        files += sorted(path.rglob("*")) or [path]  # of a folder (.zarr) all in it
+    files = list(filter(Path.is_file, files))
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, labels=None, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
@@ -219,14 +222,6 @@ def _plan_blocks(
     fingerprint = hashlib.sha256(known.encode()).hexdigest()[:FINGERPRINT_LENGTH]
     folder = place.with_name(f"{place.name}.{fingerprint}.partial")
     return ResultBlocks(folder, columns, sizes, dtype, rows)
-
-
-def _input_files(paths: Iterable[Path]) -> list[Path]:
-    """The files, and those in the folders among them (.zarr)."""
-    files: list[Path] = []
-    for path in paths:
-        files += sorted(path.rglob("*")) or [path]
-    return list(filter(Path.is_file, files))
 
 
 def _fingerprint_of_files(files: Sequence[Path]) -> str:
