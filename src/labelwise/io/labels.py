@@ -115,7 +115,8 @@ def match_labels(labels: Labels, found: Fields, first: str, notes: list[str]) ->
         )
     notes.append(f"labels matched by {column_in_words(labels.id_name)}")
     wanted = np.asarray(found["ids"]).astype(str)
-    return labels.values[order_by_ids("the predictions", wanted, labels.source, there)]
+    order = order_by_ids("the predictions", wanted, labels.source, there)
+    return np.asarray(labels.values[order])
 
 
 def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:

@@ -258,11 +258,11 @@ def _open_labels(labels: Any, found: Fields) -> Labels:
         content = READERS[format_of(path)](path)
         if isinstance(content, Table):
             return labels_of_table(content, found)
-        values = None
-        if isinstance(content, Mapping):
-            values = content.get("y_true")
-            if len(content) == 1:
-                (values,) = content.values()
+        if isinstance(content, Outputs):
+            raise ValueError(f"{path.name} holds outputs of a language model, not labels")
+        values = content.get("y_true")
+        if len(content) == 1:
+            (values,) = content.values()
         if values is None:
             raise ValueError(f"{path.name} holds no labels (`y_true`)")
         return Labels(path.name, np.asarray(values), content.get("ids"))

@@ -50,9 +50,9 @@ def read_tables(
         if columns.class_names is not None:
             fields["class_names"] = columns.class_names
         named = {"ids": id_column, "y_true": columns.labels, "groups": columns.groups}
-        for key, name in named.items():
-            if name is not None:
-                fields[key] = table.column(name)
+        for key, column in named.items():
+            if column is not None:
+                fields[key] = table.column(column)
         if "y_true" in fields:
             fields["y_true"] = labels_of_texts(fields["y_true"])
         if keys:
