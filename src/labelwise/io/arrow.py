@@ -114,10 +114,7 @@ def _open_arrow_file(path: Path) -> tuple[Any, int, Batches]:
 
         return table.schema, len(table), batches_of_table
     pq = imported("pyarrow.parquet", ".parquet files need pyarrow", "dask")
-    try:
-        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
-    except ValueError as error:
-        raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
+    file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
 
     def batches_of_groups(names: Sequence[str], row: int, size: int) -> Iterator[Any]:
         groups = list(range(file.num_row_groups))

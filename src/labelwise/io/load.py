@@ -52,7 +52,6 @@ READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {
     ".jsonl": read_jsonl,
 }
 FORMATS = tuple(READERS)
-_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names", "member_names")
 _NAMES = ("class_names", "member_names")
 _ELSEWHERE = ("votes", "annotators")
 """Keys that other functions read from the same file."""
@@ -205,7 +204,7 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
         factors = {}
         for name, key in _choose_arrays(file.name, list(content)).items():
             array = content[name]
-            if isinstance(array, OnDisk) and (key in _READ_WHOLE or key.startswith(FACTOR)):
+            if isinstance(array, OnDisk) and key not in (*KINDS, "images"):
                 array = array[:]
             if key.startswith(FACTOR):
                 factors[key.removeprefix(FACTOR)] = _names_of_array(array, key)

@@ -19,14 +19,8 @@ class NpzArrays(Mapping[str, np.ndarray]):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
-        except zipfile.BadZipFile as error:
-            raise ValueError(
-                f"{path.name} is not a readable .npz file: {error}; cut short, or of another "
-                "format?"
-            ) from error
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
 
     def __len__(self) -> int:
