@@ -22,7 +22,7 @@ from .._tables import counted
 from .._validation.labels import check_names
 from ..io.files import check_there, read_json, read_text, read_toml, reading
 from ._errors import in_options
-from ._output import echo, one_line
+from ._output import Command, echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ LABELS_OPTION = click.option(
 )
 
 
-def unlabeled_predictions(command: Callable[..., None]) -> Callable[..., None]:
+def unlabeled_predictions(command: Command) -> Command:
     """``PREDICTIONS...`` and the options about reading them; the command gets both as one
     `Given`.
     """
@@ -148,12 +148,12 @@ def unlabeled_predictions(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
+def predictions_argument(command: Command) -> Command:
     """Predictions whose true labels may be in a file of their own."""
     return LABELS_OPTION(unlabeled_predictions(command))
 
 
-def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def loss_option(**options: Any) -> Callable[[Command], Command]:
     """``--loss``."""
     return click.option(
         "--loss",

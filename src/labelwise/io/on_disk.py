@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+DType = np.dtype[Any]
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
 
@@ -20,7 +21,7 @@ class OnDisk:
     """
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: DType
     read: Callable[[Key], np.ndarray]
 
     @property
@@ -60,7 +61,7 @@ def transpose_when_read(values: Any, axes: Sequence[int]) -> Any:
 def change_when_read(
     values: Any,
     change: Callable[[np.ndarray], np.ndarray],
-    dtype: np.dtype[Any],
+    dtype: DType,
     classes: int | None = None,
 ) -> Any:
     """``values`` (..., K) with a ``change``, which is given all classes, perhaps to another number

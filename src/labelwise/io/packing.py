@@ -16,6 +16,7 @@ import numpy as np
 from .._lazy import imported
 from .atomic import check_place, replacing, replacing_folder
 from .csv import csv_texts
+from .on_disk import DType
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 CSV_ROWS = 1 << 14
@@ -40,7 +41,7 @@ class ResultBlocks:
     """
     sizes: dict[str, int]
     """How long each axis is."""
-    dtype: np.dtype[Any]
+    dtype: DType
     rows: int
 
     @property

@@ -23,7 +23,7 @@ from ..distributions.base import not_a_distribution
 from .files import file_name
 from .grid import Grid
 from .npz import release_pages
-from .on_disk import OnDisk
+from .on_disk import DType, OnDisk
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
@@ -209,7 +209,7 @@ class Predictions:
         return self.q.n_members, len(self.q), self.q.n_classes
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The type of the stored numbers."""
         return np.dtype(float if self.q is not None else self._stored_numbers.dtype)
 

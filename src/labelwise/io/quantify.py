@@ -31,6 +31,7 @@ from .atomic import make_folder_for, remove_at_once
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
+from .on_disk import DType
 from .overwriting import refuse_overwriting
 from .packing import ResultBlocks, check_target, pack_results
 from .predictions import Predictions
@@ -194,7 +195,7 @@ def quantify(
 def _plan_blocks(
     place: Path,
     shape: tuple[int, ...],
-    given: np.dtype[Any],
+    given: DType,
     grid: Grid,
     losses: dict[str, Loss],
     labelwise: bool,
