@@ -1,4 +1,4 @@
-"""Which column of a table holds the ids of its cases, so that rows are matched by them.
+"""Rows matched by ids, and which column of a table holds the ids of its cases.
 
 Of several columns, one that is called `id` counts first, then one that is called like an id, then
 one of unique text.
@@ -13,7 +13,7 @@ import numpy as np
 
 from .._column_words import INDEX, column_word, id_rank, is_called_id, is_called_measurement
 from .._errors import InputError
-from .._frames import is_positions
+from .._frames import is_positions, repeated
 from .columns import Columns
 from .table import Table
 
@@ -125,3 +125,29 @@ def refuse_repeated_ids(table: Table, columns: Columns) -> None:
                 f"{table.file} has repeated values in column {name!r}, so that rows cannot be "
                 "matched by it. Add a column `id`, another for each case"
             )
+
+
+def check_unique_ids(owner: str, ids: np.ndarray) -> None:
+    """Refuse an id that is there more than once."""
+    twice = repeated(ids.tolist())
+    if twice is not None:
+        raise InputError(
+            f"{owner} has the id {twice!r} more than once; cases cannot be aligned by it"
+        )
+
+
+def order_by_ids(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
+    """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one
+    side is named.
+    """
+    check_unique_ids(name, wanted)
+    check_unique_ids(file, there)
+    for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
+        missing = ids[~np.isin(ids, others)]
+        if missing.size:
+            raise ValueError(
+                f"{one} and {other} have different cases; the first to differ is "
+                f"{str(missing[0])!r}, only in {one}"
+            )
+    place = np.argsort(there, kind="stable")
+    return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])

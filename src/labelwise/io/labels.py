@@ -16,8 +16,7 @@ from .._errors import InputError, listed
 from .._frames import columns_by_class, is_positions, row_labels
 from .._validation.labels import plain_labels
 from .columns import Columns
-from .ids import column_in_words, id_columns, refuse_repeated_ids
-from .members import order_by_ids
+from .ids import column_in_words, id_columns, order_by_ids, refuse_repeated_ids
 from .predictions import Fields, kind_of
 from .table import Table, labels_of_texts
 

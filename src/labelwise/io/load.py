@@ -34,9 +34,9 @@ from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
 from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
+from .sums import divide_out_rounding, normalize_probabilities
 from .table import Table, TextTable
 from .tables import read_tables
-from .units import divide_out_rounding, normalize_probabilities
 from .zarr import read_zarr
 
 READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {

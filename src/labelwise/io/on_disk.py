@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -111,3 +112,12 @@ def flatten_when_read(values: Any) -> OnDisk:
         return flat[:, rows.start - first * size : rows.stop - first * size, class_range]
 
     return OnDisk((members, cases * prod(pixels), classes), values.dtype, read_flattened)
+
+
+def release_pages(array: Any) -> None:
+    """Let go of the pages of a memory map that have been read or written: they are in the file."""
+    mapped = getattr(array, "_mmap", None)
+    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    if getattr(array, "mode", "c") != "c":  # changes of a copy-on-write map are nowhere else
+        mapped.madvise(mmap.MADV_DONTNEED)

@@ -22,8 +22,7 @@ from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble,
 from ..distributions.base import not_a_distribution
 from .files import file_name
 from .grid import Grid
-from .npz import release_pages
-from .on_disk import DType, OnDisk
+from .on_disk import DType, OnDisk, release_pages
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""

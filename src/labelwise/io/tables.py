@@ -16,8 +16,8 @@ from .._column_words import CERTAIN, INDEX, ROLES, column_word
 from .._errors import InputError, listed
 from ..sources import varying_factors
 from .columns import Columns, find_columns
-from .ids import find_ids, key_columns, number_combinations
-from .members import check_unique_ids, combine_members
+from .ids import check_unique_ids, find_ids, key_columns, number_combinations
+from .members import combine_members
 from .predictions import Fields
 from .table import Table, labels_of_texts
 
