@@ -44,8 +44,8 @@ def test_rows_of_series() -> None:
     with pytest.warns(
         UserWarning,
         match=(
-            "The rows of `label` are matched to those of `score` by position: `label` has an "
-            "index, `score` only"
+            "The rows of `label` are matched to those of `score` by position: `score` has only "
+            "row numbers"
         ),
     ):
         assert same_rows(score=score.reset_index(drop=True), label=label)[1].tolist() == [
@@ -55,7 +55,7 @@ def test_rows_of_series() -> None:
         ]
     with refused(
         InputError,
-        "`label` and `score` must have the same rows; 'd' is in the index of `label` alone",
+        "`score` and `label` must have the same rows; 'd' is in the index of only one",
     ):
         same_rows(score=score, label=label.rename({"c": "d"}))
 

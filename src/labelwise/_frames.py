@@ -204,7 +204,7 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
         return None
     if hasattr(wanted, "equals") and wanted.equals(given):
         return None
-    only_positions = is_positions(wanted), is_positions(given)
+    positions = [who for labels, who in ((wanted, first), (given, other)) if is_positions(labels)]
     # one label of an index after another takes far longer
     if not isinstance(wanted, tuple):
         wanted = tuple(wanted.tolist())
@@ -215,13 +215,10 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
     place = dict(zip(given, range(len(given)), strict=True))
     if len(place) == len(given) == len(wanted) and place.keys() == set(wanted):
         return np.asarray([place[label] for label in wanted])
-    if any(only_positions):
-        by_number, named = other, first
-        if only_positions[0]:
-            by_number, named = first, other
+    if positions:
         warnings.warn(
-            f"The rows of {other} are matched to those of {first} by position: {named} has an "
-            f"index, {by_number} only row numbers",
+            f"The rows of {other} are matched to those of {first} by position: {positions[0]} has "
+            "only row numbers",
             stacklevel=4,
         )
         return None
@@ -233,18 +230,12 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
                 f"{who} has {twice!r} twice in its index",
                 fix="unique_index",
             )
-    who, rest, alone = other, first, _rows_only_in(given, wanted)
-    if not alone:
-        who, rest, alone = first, other, _rows_only_in(wanted, given)
+    shared = set(given).intersection(wanted)
+    alone = next(label for label in (*given, *wanted) if label not in shared)
     raise InputError(
-        f"{who} and {rest} must have the same rows; {alone[0]!r} is in the index of {who} alone",
+        f"{first} and {other} must have the same rows; {alone!r} is in the index of only one",
         fix="same_index",
     )
-
-
-def _rows_only_in(labels: Any, others: Any) -> list[Any]:
-    known = set(others)
-    return [label for label in labels if label not in known]
 
 
 def ids_at(ids: Any, index: Any) -> Any:
@@ -297,17 +288,10 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
             order = row_order(ids, labels, first, f"`{name}`")
             if order is not None:
                 x = x.iloc[order] if hasattr(x, "iloc") else x.isel({x.dims[0]: order})
-        if labels is not None and nameless is not None:
-            x = _without_row_labels(x)  # said once
+        if labels is not None and nameless is not None:  # row numbers instead, for it is said
+            x = x.reset_index(drop=True) if hasattr(x, "iloc") else x.drop_vars(x.dims[0])
         result.append(x)
     return tuple(result)
-
-
-def _without_row_labels(x: Any) -> Any:
-    """``x`` with row numbers instead of its index."""
-    if hasattr(x, "iloc"):
-        return x.reset_index(drop=True)
-    return x.drop_vars(x.dims[0])
 
 
 # --- results

@@ -87,7 +87,12 @@ class Accumulator:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0
-        self._names = class_names
+        self.class_names = None
+        if class_names is not None:
+            self.class_names = check_names(class_names, len(class_names))
+        self._names: tuple[str, ...] = ()
+        """Those, or the positions as text."""
+        self._bound_loss = self.loss
         self._shape: tuple[int, ...] = ()
         """That of all members; ``()`` before the first."""
         self._group: list[tuple[Array, float]] = []
@@ -125,9 +130,8 @@ class Accumulator:
             )
         if not other._shape:
             return self
-        k = other._shape[-1]
-        named = self._names is not None and other._names is not None
-        if named and self._class_names(k) != other._class_names(k):
+        named = self.class_names is not None and other.class_names is not None
+        if named and self.class_names != other.class_names:
             raise InputError(
                 "only an Accumulator with the same classes in the same order can be merged"
             )
@@ -150,13 +154,13 @@ class Accumulator:
             raise InputError("the weights so far are all zero")
         if self._state is None:
             return decompose(q, self.loss)
-        loss = self._bound_loss()
+        loss = self._bound_loss
         state = self._joined_with(self._state_of_group())
         return Uncertainty(
             loss.entropy(state.mean, state.complement),
             state.aleatoric,
             reduce(namespace(state.mean).minimum, state.spreads),
-            self._class_names(self._shape[-1]),
+            self._names,
             loss,
             structure="free" if self.multilabel else "partition",
             n_members=self.n_members,
@@ -171,12 +175,12 @@ class Accumulator:
     def _joined_with(self, other: State) -> State:
         if self._state is None:
             return other
-        return join_states(self._state, other, self._bound_loss())
+        return join_states(self._state, other, self._bound_loss)
 
     def _state_of_group(self) -> State:
         """What is known of the latest members."""
         q, weight = self._ensemble()
-        loss = self._bound_loss()
+        loss = self._bound_loss
 
         def equations(q: Distribution) -> Computed:
             law: Any = q.marginal()
@@ -198,23 +202,19 @@ class Accumulator:
         if len(set(weights)) > 1:
             shares = like([weight / total for weight in weights], first)
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
-        names = self._class_names(first.shape[-1])
-        q = kind(first[None, ...], member_axis=0, class_names=names)
+        q = kind(first[None, ...], member_axis=0, class_names=self._names)
         return q.with_values(stored=namespace(*members).stack(members), weights=shares), total
 
     def _kind(self) -> tuple[Any, ...]:
         """What two of a kind have in common; functions of one name need not be the same."""
         return repr(self.loss), getattr(self.loss, "function", None), self.multilabel
 
-    def _class_names(self, k: int) -> tuple[str, ...]:
-        return check_names(self._names, k) or tuple(map(str, range(k)))
-
-    def _bound_loss(self) -> Loss:
-        return self.loss.bind(self._class_names(self._shape[-1]))
-
     def _check_shape(self, shape: tuple[int, ...]) -> None:
         if not self._shape:
-            self.loss.bind(self._class_names(shape[-1]))  # refuses class names that do not fit
+            # these refuse class names that do not fit
+            names = check_names(self.class_names, shape[-1])
+            self._names = names or tuple(map(str, range(shape[-1])))
+            self._bound_loss = self.loss.bind(self._names)
             self._shape = shape
         elif shape != self._shape:
             raise InputError(

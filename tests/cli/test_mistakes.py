@@ -86,9 +86,9 @@ LOG, HOT = np.log(PROBS), np.eye(4, dtype=int)[Y]
 MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("1 missing", mistyped("nothing-like-it.npz"), [], 2, "there is no prediction file"),
     ("2 mistyped", mistyped("goood.npz"), [], 2, "Did you mean 'good.npz'?"),
-    ("3 truncated", truncated, [], 2, "cut short"),
+    ("3 truncated", truncated, [], 2, "p.npz is damaged"),
     ("4 empty", raw("p.npz", b""), [], 2, "p.npz is empty (0 bytes)"),
-    ("5 text as .npz", raw("p.npz", b"hello"), [], 2, "of another format?"),
+    ("5 text as .npz", raw("p.npz", b"hello"), [], 2, "not in the format that its name says"),
     (
         "6 text as .npy",
         raw("p.npy", b"hello, this is text"),

@@ -381,7 +381,7 @@ def test_memory_words(memory, size: int) -> None:
         ("in.npy", "nowhere/out.npz", {}, "no folder"),
         ("missing.zarr", "out.npz", {}, "no prediction file"),
         ("missing.parquet", "out.npz", {}, "no prediction file"),
-        ("garbage.parquet", "out.npz", {}, "not a readable .parquet"),
+        ("garbage.parquet", "out.npz", {}, "garbage.parquet: Parquet"),
         ("garbage.zarr", "out.npz", {}, "not a zarr group"),
         ("in.npy", "out.npz", {"memory": "lots"}, "`memory` must be"),
         ("in.npy", "out.npz", {"memory": 5}, "at least 1 MB"),

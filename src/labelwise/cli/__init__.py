@@ -70,21 +70,17 @@ class Commands(click.Group):
             "show_default": True,
         }
         super().__init__(*args, **options)
-        self.package = package
-        self.names = names
+        self.package, self.names = package, names
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.names)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.names:
-            return None
-        command: click.Command = import_module(f"{self.package}.{name}").command
-        return command
+    def get_command(self, ctx: click.Context, name: str) -> Any:
+        if name in self.names:
+            return import_module(f"{self.package}.{name}").command
+        return None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The subcommand that is asked for; of a mistyped one, the name that was probably meant is
         said.
         """
@@ -101,8 +97,7 @@ class Commands(click.Group):
         except KeyboardInterrupt as error:
             raise click.Abort from error
         except EOFError as error:
-            reason = f": {error}" if str(error) else ""
-            raise ValueError(f"the input ends too early{reason}") from error
+            raise ValueError(f"the input ends too early: {error}") from error
 
     def main(
         self,

@@ -22,7 +22,7 @@ from .._tables import counted
 from .._validation.labels import check_names
 from ..io.files import check_there, read_json, read_text, read_toml, reading
 from ._errors import in_options
-from ._output import echo, one_line
+from ._output import Command, echo, one_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ LABELS_OPTION = click.option(
 )
 
 
-def unlabeled_predictions(command: Callable[..., None]) -> Callable[..., None]:
+def unlabeled_predictions(command: Command) -> Command:
     """``PREDICTIONS...`` and the options about reading them; the command gets both as one
     `Given`.
     """
@@ -148,12 +148,12 @@ def unlabeled_predictions(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
+def predictions_argument(command: Command) -> Command:
     """Predictions whose true labels may be in a file of their own."""
     return LABELS_OPTION(unlabeled_predictions(command))
 
 
-def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def loss_option(**options: Any) -> Callable[[Command], Command]:
     """``--loss``."""
     return click.option(
         "--loss",
@@ -220,24 +220,17 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
 def echo_reading(
     given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]
 ) -> None:
-    """What predictions were taken for and what was assumed, on standard error."""
-    echo(f"{given.name}: {shape_in_words(shape, n_members)}", err=True)
-    for sentence in assumptions:
-        echo(one_line(f"  {sentence}"), err=True)
-
-
-def shape_in_words(shape: tuple[int, ...], n_members: int | None) -> str:
-    """What predictions were taken for.
-
-    >>> shape_in_words((5, 10_000, 10), 5)
-    '5 members × 10,000 cases × 10 classes'
+    """What predictions were taken for and what was assumed, on standard error, such as "5 members ×
+    10,000 cases × 10 classes".
     """
     words = f"{shape[-2]:,} cases × {shape[-1]:,} classes"
-    if len(shape) == 2:
-        return words
     if n_members == 1:
-        return f"1 member × {words}; one member has no epistemic uncertainty"
-    return f"{shape[0]:,} members × {words}"
+        words = f"1 member × {words}; one member has no epistemic uncertainty"
+    elif len(shape) == 3:
+        words = f"{shape[0]:,} members × {words}"
+    echo(f"{given.name}: {words}", err=True)
+    for sentence in assumptions:
+        echo(one_line(f"  {sentence}"), err=True)
 
 
 def read_costs(path: Path) -> Costs:
@@ -264,12 +257,4 @@ def read_sets(path: Path) -> SetPredictor | LabelThresholds:
 def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
     check_there(path, "events")
-    with reading(path):
-        groups = read_toml(path)
-        for name, classes in groups.items():
-            if not isinstance(classes, list):
-                raise ValueError(
-                    f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got '
-                    f"{classes!r:.100}"
-                )
-    return groups
+    return read_toml(path)

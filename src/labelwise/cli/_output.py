@@ -14,6 +14,7 @@ import click
 
 from .._tables import Summary, json_ready, shortened
 
+Command = Callable[..., None]
 Section = tuple[dict[str, Any], str]
 """A part of the output: as data for --json, and as text."""
 
@@ -102,7 +103,7 @@ def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
-def json_option(instead_of: str = "tables") -> Callable[[Callable[..., None]], Callable[..., None]]:
+def json_option(instead_of: str = "tables") -> Callable[[Command], Command]:
     """``--json``, as the argument ``as_json``."""
     return click.option(
         "--json", "as_json", is_flag=True, help=f"Print JSON instead of {instead_of}."
@@ -121,8 +122,7 @@ def write_csv(output: Path, rows: Iterable[Sequence[Any]]) -> bool:
             echo_data(text)
         return True
     with replacing(output) as file:
-        for text in csv_texts(rows):
-            file.write(text.encode())
+        file.writelines(map(str.encode, csv_texts(rows)))
     return False
 
 

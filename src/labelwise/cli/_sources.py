@@ -40,14 +40,10 @@ def compare_members(loaded: Predictions, loss: LossName) -> Section:
     levels: list[dict[str, Any]] = []
     for factor in found.factors:
         for level, share in found.level_shares(factor).items():
-            row: dict[str, Any] = {
-                "level": level,
-                "factor": factor,
-                "share": share,
-                "accuracy": None,
-            }
+            accuracy = None
             if right is not None:
-                row["accuracy"] = right[np.array(q.factors[factor]) == level].mean()
+                accuracy = right[np.array(q.factors[factor]) == level].mean()
+            row = {"level": level, "factor": factor, "share": share, "accuracy": accuracy}
             levels.append(row)
     data = {
         "instances": len(loaded),

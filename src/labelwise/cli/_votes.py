@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.files import reading
+from ..io.npz import NpzArrays, read_npy
 from ._input import Given
 from ._output import Section
 
@@ -19,19 +20,16 @@ def find_votes(given: Given, file: Path | None) -> dict[str, Any]:
     """`votes`, and `annotators` if they are named, from their own file or else from the .npz of the
     predictions; empty if there are none.
     """
-    import numpy as np
-
     path = file or given.files[0]
     if file is None and path.suffix != ".npz":
         return {}
-    if path.suffix not in (".npy", ".npz"):
-        raise ValueError(f"votes are read from .npy or .npz; got {path.name!r}")
     with reading(path):
-        arrays = np.load(path)
         if path.suffix == ".npy":
-            return {"votes": arrays}
-        with arrays:
-            found = {key: arrays[key] for key in ("votes", "annotators") if key in arrays}
+            return {"votes": read_npy(path)}
+        if path.suffix != ".npz":
+            raise ValueError(f"votes are read from .npy or .npz; got {path.name!r}")
+        arrays = NpzArrays(path)
+        found = {key: arrays[key] for key in ("votes", "annotators") if key in arrays}
     if file is not None and "votes" not in found:
         raise ValueError(
             f"{path.name} has no array `votes`: counts (N, K), the class chosen by each of "

@@ -36,7 +36,10 @@ def command(data: str, output: Path) -> None:
     from ..io import Predictions
     from ..report import write_report
 
-    _refuse_foreign_file(output)
+    if output.is_file() and b"labelwise</title>" not in output.read_bytes()[:2000]:
+        raise FileExistsError(
+            f"{str(output)!r} exists and is not a labelwise report; choose another name with -o"
+        )
     others: dict[str, Predictions] = {}
     if data == "fashion":
         fashion = load_fashion_ensemble()
@@ -62,11 +65,3 @@ def command(data: str, output: Path) -> None:
     for _, text in sections:
         echo(f"{text}\n")
     echo(f"To explore single cases and costs, open {output.resolve().as_uri()} in a browser.")
-
-
-def _refuse_foreign_file(path: Path) -> None:
-    """Do not overwrite a file that is not a report."""
-    if path.is_file() and b"labelwise</title>" not in path.read_bytes()[:2000]:
-        raise FileExistsError(
-            f"{str(path)!r} exists and is not a labelwise report; choose another name with -o"
-        )

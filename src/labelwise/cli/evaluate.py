@@ -208,11 +208,7 @@ def evaluate_instances(
         "rejection": rejection,
         "classes": classes,
     }
-    rejection_table = Summary(
-        f"{n}, {accuracy_name} {percent(accuracy)}, calibration error {fixed(error, 3)}",
-        ("reject by", *next(iter(rejection.values()))),
-        [(part, *numbers.values()) for part, numbers in rejection.items()],
-    )
+    heading = f"{n}, {accuracy_name} {percent(accuracy)}, calibration error {fixed(error, 3)}"
     title = "Classes"
     if not single:
         title += ", most disagreement among the members first"
@@ -220,7 +216,9 @@ def evaluate_instances(
         title += f" (the first {MAX_CLASSES} of {len(classes):,}; --json has all)"
     rows = [list(row.values()) for row in classes[:MAX_CLASSES]]
     class_table = Summary(title, list(classes[0]), rows)
-    text = f"{rejection_table.text()}\n\n{sentence}\n{class_table.text()}"
+    text = (
+        f"{_table_of_scores(heading, 'reject by', rejection)}\n\n{sentence}\n{class_table.text()}"
+    )
     if members is not None:
         text += f"\n\n{members}"
     if tags is not None:
@@ -248,13 +246,17 @@ def evaluate_detection(
         n_groups = len({*map(str, loaded.groups), *map(str, other.groups)})
         title += f", intervals over {counted(n_groups, 'group')}"
     single = 1 in (loaded.n_members, other.n_members)
-    detection, rows = {}, []
+    detection = {}
     for part, score in inside.items():
         numbers: dict[str, Any] = as_numbers(detection_scores(score, outside[part], **groups))
         if single and part == "epistemic":
             numbers = dict.fromkeys(numbers)
         detection[part] = numbers
-        rows.append((part, *numbers.values()))
-    header = ("score", *next(iter(detection.values())))
     data = {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
-    return data, Summary(title, header, rows).text()
+    return data, _table_of_scores(title, "score", detection)
+
+
+def _table_of_scores(title: str, first: str, numbers: dict[str, dict[str, Any]]) -> str:
+    """A table with a row for each score."""
+    rows = [(score, *row.values()) for score, row in numbers.items()]
+    return Summary(title, (first, *next(iter(numbers.values()))), rows).text()

@@ -107,19 +107,17 @@ def command(
     others = {path.stem: read_predictions(predictions.other(path), quiet=quiet) for path in ood}
     if len(others) < len(ood):
         raise ValueError("--ood files must have different names")
+    options = find_votes(predictions, None)
+    if costs_file is not None:
+        options["costs"] = read_costs(costs_file)
+    if sets_file is not None:
+        options["sets"] = read_sets(sets_file)
+    if no_ids:
+        options["ids"] = False
+    title = title or predictions.files[0].stem
     with progress_bar("report") as progress:
-        options: dict[str, Any] = {
-            "events": events,
-            "ood": others,
-            "costs": None if costs_file is None else read_costs(costs_file),
-            "sets": None if sets_file is None else read_sets(sets_file),
-            "title": title or predictions.files[0].stem,
-            "metadata": metadata_file,
-            **find_votes(predictions, None),
-            "progress": progress,
-        }
-        if no_ids:
-            options["ids"] = False
+        options |= {"progress": progress, "title": title, "metadata": metadata_file}
+        options |= {"events": events, "ood": others}
         if quiet:
             echo_data(build_report(loaded, **options).html)
             return

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._lazy import imported
 from .files import format_of, reading
-from .on_disk import Key, OnDisk
+from .on_disk import DType, Key, OnDisk
 from .predictions import KINDS
 from .table import Table
 
@@ -71,7 +71,7 @@ class ArrowTable(Table):
             break
         return self._rows_on_disk([name], width, dtype)
 
-    def _rows_on_disk(self, names: Sequence[str], width: int, dtype: np.dtype[Any]) -> OnDisk:
+    def _rows_on_disk(self, names: Sequence[str], width: int, dtype: DType) -> OnDisk:
         """The numbers of some columns, (N, K). Reading on from where the last reading ended decodes
         nothing twice.
         """
@@ -114,10 +114,7 @@ def _open_arrow_file(path: Path) -> tuple[Any, int, Batches]:
 
         return table.schema, len(table), batches_of_table
     pq = imported("pyarrow.parquet", ".parquet files need pyarrow", "dask")
-    try:
-        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
-    except ValueError as error:
-        raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
+    file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
 
     def batches_of_groups(names: Sequence[str], row: int, size: int) -> Iterator[Any]:
         groups = list(range(file.num_row_groups))
@@ -130,9 +127,7 @@ def _open_arrow_file(path: Path) -> tuple[Any, int, Batches]:
     return file.schema_arrow, file.metadata.num_rows, batches_of_groups
 
 
-def _numbers_of_batch(
-    names: Sequence[str], batch: Any, width: int, dtype: np.dtype[Any]
-) -> np.ndarray:
+def _numbers_of_batch(names: Sequence[str], batch: Any, width: int, dtype: DType) -> np.ndarray:
     columns = []
     for name, column in zip(names, batch.columns, strict=True):
         _check_none_missing(name, column)
@@ -153,13 +148,13 @@ def _check_none_missing(name: str, column: Any) -> None:
         )
 
 
-def _float_type(kind: Any) -> np.dtype[Any] | None:
+def _float_type(kind: Any) -> DType | None:
     """The type in which a column of numbers is read. Whole ones are probabilities too: of a member
     that is sure.
     """
     import pyarrow as pa
 
-    dtype: np.dtype[Any] | None = None
+    dtype: DType | None = None
     if pa.types.is_floating(kind):
         dtype = np.dtype(kind.to_pandas_dtype())
     elif pa.types.is_integer(kind):

@@ -53,7 +53,7 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
     """
     columns = Columns(table.kind, [], None)
     if table.listed is None:
-        columns = Columns(*_find_classes(table, class_names))
+        columns = _find_classes(table, class_names)
     others = [name for name in table.names if name not in columns.classes]
     return replace(
         columns,
@@ -64,14 +64,12 @@ def find_columns(table: Table, class_names: Sequence[str] | None) -> Columns:
     )
 
 
-def _find_classes(
-    table: Table, class_names: Sequence[str] | None
-) -> tuple[str, list[str], tuple[str, ...] | None]:
-    """The kind of the numbers, their columns, and the names of the classes."""
+def _find_classes(table: Table, class_names: Sequence[str] | None) -> Columns:
+    """The columns of the classes, what their numbers are, and the names of the classes."""
     numbers = {name.strip(): name for name in table.names if name in table.numeric}
     if class_names is not None and set(class_names) <= set(numbers):
         chosen = [name for name in numbers if name in class_names]
-        return table.kind, [numbers[name] for name in chosen], tuple(chosen)
+        return Columns(table.kind, [numbers[name] for name in chosen], tuple(chosen))
     classes = class_columns(table)
     if not classes:
         raise ValueError(
@@ -81,9 +79,12 @@ def _find_classes(
     for kind, prefix in _PREFIXES.items():
         marked = [prefix.fullmatch(name.strip()) for name in classes]
         if all(marked) and len(marked) > 1:
-            return kind, classes, tuple(match[1] for match in marked if match)
+            return Columns(kind, classes, tuple(match[1] for match in marked if match))
     _check_sums(table, classes, list(numbers.values()))
-    return table.kind, *order_classes(classes)
+    names = [name.strip() for name in classes]
+    if set(names) == set(map(str, range(len(names)))):  # positions, which name nothing
+        return Columns(table.kind, sorted(classes, key=int), None)
+    return Columns(table.kind, classes, tuple(names))
 
 
 def class_columns(table: Table) -> list[str]:
@@ -129,16 +130,3 @@ def _check_sums(table: Table, classes: list[str], numbers: Sequence[str]) -> Non
 
 def _sum_to_one(sums: np.ndarray) -> bool:
     return np.allclose(sums, 1, rtol=0, atol=0.02)
-
-
-def order_classes(columns: Sequence[str]) -> tuple[list[str], tuple[str, ...] | None]:
-    """The columns of the classes in their order, and the names of the classes. Columns called 0, 1,
-    … are positions: they are put in order, and name nothing.
-
-    >>> order_classes(["2", "0", "1"]), order_classes(["dog", "cat"])
-    ((['0', '1', '2'], None), (['dog', 'cat'], ('dog', 'cat')))
-    """
-    names = [column.strip() for column in columns]
-    if set(names) == set(map(str, range(len(names)))):
-        return sorted(columns, key=int), None
-    return list(columns), tuple(names)

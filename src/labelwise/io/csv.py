@@ -16,7 +16,7 @@ from typing import Any
 from .table import TextTable, number_in_cell
 
 _ROWS_AT_ONCE = 4096  # that show whether the first row is a header
-_TEXT_AT_ONCE = 1 << 16  # characters that are written at once
+_ROWS_WRITTEN = 64  # at once
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a
 # leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -35,7 +35,10 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         first_line = file.readline()
-        delimiter = _delimiter_of(first_line)
+        # what is between the names most often; blanks only if there is nothing else
+        delimiter = max("\t;,|", key=first_line.count)
+        if delimiter not in first_line and " " in first_line.strip():
+            delimiter = " "
         if first_line.lower().startswith("sep="):  # for Excel
             delimiter, first_line = first_line[4], file.readline()
         # strict: a quote that is never closed must not swallow the rows after it
@@ -53,14 +56,6 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
         first = list(islice(checked, _ROWS_AT_ONCE))
         _check_header(path.name, names, first)
         yield names, chain(first, checked)
-
-
-def _delimiter_of(header: str) -> str:
-    """What is between the names of columns most often; blanks only if there is nothing else."""
-    delimiter = max("\t;,|", key=header.count)
-    if delimiter not in header and " " in header.strip():
-        return " "
-    return delimiter
 
 
 def _check_header(file: str, names: list[str], following: list[list[str]]) -> None:
@@ -98,18 +93,14 @@ def _check_row_widths(
         yield row
 
 
-def csv_texts(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def csv_texts(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     """The text of a CSV file, some rows at a time, its cells made harmless by `harmless_cell`."""
     rows = iter(rows)
-    while True:
+    while chunk := list(islice(rows, _ROWS_WRITTEN)):
         text = io.StringIO()
         writer = csv.writer(text)
-        for row in rows:
+        for row in chunk:
             writer.writerow(map(harmless_cell, row))
-            if text.tell() > _TEXT_AT_ONCE:
-                break
-        if not text.tell():
-            return
         # half of a surrogate pair has no place in a file
         yield text.getvalue().encode("utf-8", "replace").decode("utf-8")
 

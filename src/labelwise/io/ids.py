@@ -1,4 +1,4 @@
-"""Which column of a table holds the ids of its cases, so that rows are matched by them.
+"""Rows matched by ids, and which column of a table holds the ids of its cases.
 
 Of several columns, one that is called `id` counts first, then one that is called like an id, then
 one of unique text.
@@ -13,7 +13,7 @@ import numpy as np
 
 from .._column_words import INDEX, column_word, id_rank, is_called_id, is_called_measurement
 from .._errors import InputError
-from .._frames import is_positions
+from .._frames import is_positions, repeated
 from .columns import Columns
 from .table import Table
 
@@ -25,12 +25,16 @@ def find_ids(
     same values in all of them.
     """
     candidates = list(map(id_columns, tables, meanings))
-    shared = _shared_id(tables, candidates)
-    chosen = [shared] * len(tables)
-    if shared is None:
-        for i, names in enumerate(candidates):
-            if names and id_rank(names[0]) < 2:  # other text differs because it is no id
-                chosen[i] = names[0]
+    chosen: list[str | None] = []
+    for name in candidates[0]:
+        if not chosen and all(name in names for names in candidates):
+            values = {tuple(np.unique(table.text(name)).tolist()) for table in tables}
+            if id_rank(name) == 0 or len(values) == 1:
+                chosen = [name] * len(tables)
+    if not chosen:
+        for names in candidates:
+            # text that nothing calls an id differs because it is none
+            chosen.append(names[0] if names and id_rank(names[0]) < 2 else None)
     called = [column_in_words(name) for name in dict.fromkeys(chosen) if name is not None]
     if called:
         notes.append(f"rows matched by {' and '.join(called)}")
@@ -82,16 +86,6 @@ def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:
     return key_columns(table, columns, name) is not None
 
 
-def _shared_id(tables: Sequence[Table], candidates: Sequence[list[str]]) -> str | None:
-    """The best column that all tables have with the same values."""
-    for name in candidates[0]:
-        if all(name in names for names in candidates):
-            values = {tuple(np.unique(table.text(name)).tolist()) for table in tables}
-            if id_rank(name) == 0 or len(values) == 1:
-                return name
-    return None
-
-
 def key_columns(table: Table, columns: Columns, id_column: str) -> Sequence[str] | None:
     """The columns that tell members apart, so that no id is repeated within a member: those called
     so, or also their prompt, seed or fold if each combination then has every id. ``None``: none do.
@@ -131,3 +125,29 @@ def refuse_repeated_ids(table: Table, columns: Columns) -> None:
                 f"{table.file} has repeated values in column {name!r}, so that rows cannot be "
                 "matched by it. Add a column `id`, another for each case"
             )
+
+
+def check_unique_ids(owner: str, ids: np.ndarray) -> None:
+    """Refuse an id that is there more than once."""
+    twice = repeated(ids.tolist())
+    if twice is not None:
+        raise InputError(
+            f"{owner} has the id {twice!r} more than once; cases cannot be aligned by it"
+        )
+
+
+def order_by_ids(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
+    """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one
+    side is named.
+    """
+    check_unique_ids(name, wanted)
+    check_unique_ids(file, there)
+    for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
+        missing = ids[~np.isin(ids, others)]
+        if missing.size:
+            raise ValueError(
+                f"{one} and {other} have different cases; the first to differ is "
+                f"{str(missing[0])!r}, only in {one}"
+            )
+    place = np.argsort(there, kind="stable")
+    return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])

@@ -16,8 +16,7 @@ from .._errors import InputError, listed
 from .._frames import columns_by_class, is_positions, row_labels
 from .._validation.labels import plain_labels
 from .columns import Columns
-from .ids import column_in_words, id_columns, refuse_repeated_ids
-from .members import order_by_ids
+from .ids import column_in_words, id_columns, order_by_ids, refuse_repeated_ids
 from .predictions import Fields, kind_of
 from .table import Table, labels_of_texts
 
@@ -61,30 +60,25 @@ def labels_of_table(table: Table, found: Fields) -> Labels:
     classes = _known_classes(found)
     if not called and set(classes) <= set(by_class):
         called = [by_class[name] for name in classes]
-        values = np.asarray(table.numbers(called)[:])
-    else:
-        called = called or [_only_label(table)]
-        values = labels_of_texts(table.column(called[0]))
-    columns = Columns("probs", called, None)
-    ids = id_columns(table, columns)
+    ids = id_columns(table, Columns("probs", called, None))
     if "ids" in found:  # of several that may be, one with the ids of the predictions
         wanted = np.unique(np.asarray(found["ids"]).astype(str))
         ids.sort(key=lambda name: not np.array_equal(np.unique(table.text(name)), wanted))
+    if not called:  # the only column besides that of the ids
+        called = [name for name in table.names if name not in ids[:1]] or table.names
+        if len(called) > 1:
+            raise ValueError(
+                f"{table.file} must have a column `y_true`; it has {listed(table.names, 8)}"
+            )
+        ids = [name for name in ids if name not in called]
+    if len(called) == 1:
+        values = labels_of_texts(table.column(called[0]))
+    else:
+        values = np.asarray(table.numbers(called)[:])
     if not ids:
-        refuse_repeated_ids(table, columns)
+        refuse_repeated_ids(table, Columns("probs", called, None))
         return Labels(table.file, values)
     return Labels(table.file, values, table.column(ids[0]), ids[0])
-
-
-def _only_label(table: Table) -> str:
-    """The only column besides that of the ids."""
-    ids = id_columns(table, Columns("probs", [], None))[:1]
-    others = [name for name in table.names if name not in ids] or list(table.names)
-    if len(others) > 1:
-        raise ValueError(
-            f"{table.file} must have a column `y_true`; it has {listed(table.names, 8)}"
-        )
-    return others[0]
 
 
 def match_labels(labels: Labels, found: Fields, first: str, notes: list[str]) -> np.ndarray:
@@ -115,7 +109,8 @@ def match_labels(labels: Labels, found: Fields, first: str, notes: list[str]) ->
         )
     notes.append(f"labels matched by {column_in_words(labels.id_name)}")
     wanted = np.asarray(found["ids"]).astype(str)
-    return labels.values[order_by_ids("the predictions", wanted, labels.source, there)]
+    rows = order_by_ids("the predictions", wanted, labels.source, there)
+    return np.asarray(labels.values[rows])
 
 
 def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:

@@ -34,9 +34,9 @@ from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
 from .predictions import FACTOR, KEYS, KINDS, Fields, Predictions
 from .pt import read_pt
+from .sums import divide_out_rounding, normalize_probabilities
 from .table import Table, TextTable
 from .tables import read_tables
-from .units import divide_out_rounding, normalize_probabilities
 from .zarr import read_zarr
 
 READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {
@@ -52,7 +52,6 @@ READERS: dict[str, Callable[[Path], Table | Outputs | Mapping[str, Any]]] = {
     ".jsonl": read_jsonl,
 }
 FORMATS = tuple(READERS)
-_READ_WHOLE = ("y_true", "ids", "groups", "weights", "class_names", "member_names")
 _NAMES = ("class_names", "member_names")
 _ELSEWHERE = ("votes", "annotators")
 """Keys that other functions read from the same file."""
@@ -134,8 +133,13 @@ def load_predictions(
     with reading(named):
         # what columns and labels mean is decided for all files together
         if is_table:
-            answers = [_answers_in(*pair, given) for pair in zip(files, parts, strict=True)]
-            if all(answers):
+            answers = []
+            for file, table in zip(files, parts, strict=True):
+                has_numbers = table.listed is not None or class_columns(table)
+                if isinstance(table, TextTable) and not has_numbers:
+                    columns = {name: x.texts or [] for name, x in table.columns.items()}
+                    answers.append(outputs_of_table(file, columns, given))
+            if len(answers) == len(parts) and all(answers):
                 parts = answers
         if isinstance(parts[0], Outputs):
             parts = [read_outputs(parts, given, notes)]
@@ -200,7 +204,7 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
         factors = {}
         for name, key in _choose_arrays(file.name, list(content)).items():
             array = content[name]
-            if isinstance(array, OnDisk) and (key in _READ_WHOLE or key.startswith(FACTOR)):
+            if isinstance(array, OnDisk) and key not in (*KINDS, "images"):
                 array = array[:]
             if key.startswith(FACTOR):
                 factors[key.removeprefix(FACTOR)] = _names_of_array(array, key)
@@ -211,14 +215,6 @@ def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
         if factors:
             fields["factors"] = factors
         return fields
-
-
-def _answers_in(file: Path, table: Table, class_names: Sequence[str] | None) -> Outputs | None:
-    """The rows of a table that has no numbers of classes, but answers."""
-    if not isinstance(table, TextTable) or table.listed is not None or class_columns(table):
-        return None
-    columns = {name: column.texts or [] for name, column in table.columns.items()}
-    return outputs_of_table(file, columns, class_names)
 
 
 def _names_of_array(array: Any, key: str) -> tuple[str, ...]:
@@ -261,11 +257,11 @@ def _open_labels(labels: Any, found: Fields) -> Labels:
         content = READERS[format_of(path)](path)
         if isinstance(content, Table):
             return labels_of_table(content, found)
-        values = None
-        if isinstance(content, Mapping):
-            values = content.get("y_true")
-            if len(content) == 1:
-                (values,) = content.values()
+        if isinstance(content, Outputs):
+            raise ValueError(f"{path.name} holds outputs of a language model, not labels")
+        values = content.get("y_true")
+        if len(content) == 1:
+            (values,) = content.values()
         if values is None:
             raise ValueError(f"{path.name} holds no labels (`y_true`)")
         return Labels(path.name, np.asarray(values), content.get("ids"))

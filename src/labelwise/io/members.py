@@ -11,6 +11,7 @@ from .._errors import InputError
 from .._frames import repeated
 from ..sources import name_members
 from .class_names import reorder_classes
+from .ids import check_unique_ids, order_by_ids
 from .on_disk import stack_members
 from .predictions import Fields, kind_of
 
@@ -119,15 +120,6 @@ def _ids_as_text(part: Fields) -> np.ndarray:
     return np.asarray(part["ids"]).astype(str)
 
 
-def check_unique_ids(owner: str, ids: np.ndarray) -> None:
-    """Refuse an id that is there more than once."""
-    twice = repeated(ids.tolist())
-    if twice is not None:
-        raise InputError(
-            f"{owner} has the id {twice!r} more than once; cases cannot be aligned by it"
-        )
-
-
 def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
     """The classes of ``part`` in the order of the first file that names any."""
     whole.setdefault("class_names", part["class_names"])
@@ -158,23 +150,6 @@ def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) 
             f"{first} has {wanted[0]:,} cases × {wanted[1]:,} classes and {name} {shape[0]:,} × "
             f"{shape[1]:,}; all members need the same ones (a column `id` would align the cases)"
         )
-
-
-def order_by_ids(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
-    """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one
-    side is named.
-    """
-    check_unique_ids(name, wanted)
-    check_unique_ids(file, there)
-    for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
-        missing = ids[~np.isin(ids, others)]
-        if missing.size:
-            raise ValueError(
-                f"{one} and {other} have different cases; the first to differ is "
-                f"{str(missing[0])!r}, only in {one}"
-            )
-    place = np.argsort(there, kind="stable")
-    return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])
 
 
 def _check_agreement(key: str, whole: Fields, name: str, part: Fields) -> None:

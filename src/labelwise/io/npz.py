@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import mmap
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,14 +17,8 @@ class NpzArrays(Mapping[str, np.ndarray]):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
-        except zipfile.BadZipFile as error:
-            raise ValueError(
-                f"{path.name} is not a readable .npz file: {error}; cut short, or of another "
-                "format?"
-            ) from error
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
 
     def __len__(self) -> int:
@@ -71,12 +63,3 @@ def read_npy(path: Path) -> np.ndarray:
 
 def _in_native_order(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def release_pages(array: Any) -> None:
-    """Let go of the pages of a memory map that have been read or written: they are in the file."""
-    mapped = getattr(array, "_mmap", None)
-    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
-        return
-    if getattr(array, "mode", "c") != "c":  # changes of a copy-on-write map are nowhere else
-        mapped.madvise(mmap.MADV_DONTNEED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+DType = np.dtype[Any]
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
 
@@ -20,7 +22,7 @@ class OnDisk:
     """
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: DType
     read: Callable[[Key], np.ndarray]
 
     @property
@@ -60,7 +62,7 @@ def transpose_when_read(values: Any, axes: Sequence[int]) -> Any:
 def change_when_read(
     values: Any,
     change: Callable[[np.ndarray], np.ndarray],
-    dtype: np.dtype[Any],
+    dtype: DType,
     classes: int | None = None,
 ) -> Any:
     """``values`` (..., K) with a ``change``, which is given all classes, perhaps to another number
@@ -86,17 +88,14 @@ def stack_members(parts: Sequence[Any]) -> Any:
     def read_members(key: Key) -> np.ndarray:
         blocks = []
         for part in parts:
-            if len(part.shape) == 2:
-                blocks.append(np.asarray(part[key[1:]])[None])
-            else:
-                blocks.append(np.asarray(part[(slice(None), *key[1:])]))
+            all_members = (slice(None),) * (len(part.shape) - 2)
+            block = np.asarray(part[(*all_members, *key[1:])])
+            blocks.append(block if block.ndim == 3 else block[None])
         return np.concatenate(blocks, dtype=dtype)[key[0]]
 
     members = sum(prod(part.shape[:-2]) for part in parts)
     whole = OnDisk((members, rows, classes), dtype, read_members)
-    if all(type(part) is np.ndarray for part in parts):
-        return whole[:]
-    return whole
+    return whole[:] if all(type(part) is np.ndarray for part in parts) else whole
 
 
 def flatten_when_read(values: Any) -> OnDisk:
@@ -113,3 +112,12 @@ def flatten_when_read(values: Any) -> OnDisk:
         return flat[:, rows.start - first * size : rows.stop - first * size, class_range]
 
     return OnDisk((members, cases * prod(pixels), classes), values.dtype, read_flattened)
+
+
+def release_pages(array: Any) -> None:
+    """Let go of the pages of a memory map that have been read or written: they are in the file."""
+    mapped = getattr(array, "_mmap", None)
+    if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    if getattr(array, "mode", "c") != "c":  # changes of a copy-on-write map are nowhere else
+        mapped.madvise(mmap.MADV_DONTNEED)

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum, prod
 from pathlib import Path
@@ -17,7 +15,8 @@ import numpy as np
 
 from .._lazy import imported
 from .atomic import check_place, replacing, replacing_folder
-from .csv import harmless_cell
+from .csv import csv_texts
+from .on_disk import DType
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 CSV_ROWS = 1 << 14
@@ -42,7 +41,7 @@ class ResultBlocks:
     """
     sizes: dict[str, int]
     """How long each axis is."""
-    dtype: np.dtype[Any]
+    dtype: DType
     rows: int
 
     @property
@@ -217,15 +216,15 @@ def _write_parquet(file: IO[bytes], blocks: ResultBlocks, extra: Extra) -> None:
 
 
 def _write_csv(file: IO[bytes], blocks: ResultBlocks, extra: Extra) -> None:
-    # half of a surrogate pair has no place in a file
-    text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
-    writer = csv.writer(text)
+    file.writelines(map(str.encode, csv_texts(_rows_of_table(blocks, extra))))
+
+
+def _rows_of_table(blocks: ResultBlocks, extra: Extra) -> Iterator[Iterable[Any]]:
+    """The names of the columns, then their values row by row."""
     for i in range(len(blocks)):
         table = _table_of_block(blocks, extra, i)
         if i == 0:
-            writer.writerow(map(harmless_cell, table))
+            yield table
         for start in range(0, blocks.rows, CSV_ROWS):
             columns = [x[start : start + CSV_ROWS].tolist() for x in table.values()]
-            for row in zip(*columns, strict=True):
-                writer.writerow(map(harmless_cell, row))
-    text.detach()
+            yield from zip(*columns, strict=True)

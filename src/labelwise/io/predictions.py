@@ -22,8 +22,7 @@ from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble,
 from ..distributions.base import not_a_distribution
 from .files import file_name
 from .grid import Grid
-from .npz import release_pages
-from .on_disk import OnDisk
+from .on_disk import DType, OnDisk, release_pages
 
 KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
 """What predictions may be given as; the last two are parameters of Dirichlet distributions."""
@@ -101,6 +100,8 @@ class Predictions:
     """What was assumed when they were read, such as that rows were matched by number."""
     path: Path | None = field(default=None, repr=False)
     """The file they are in, for error messages."""
+    kind: str = field(init=False, repr=False)
+    """Which of the fields the predictions are."""
 
     def __post_init__(self) -> None:
         if self.q is not None and not isinstance(self.q, Distribution):
@@ -111,6 +112,7 @@ class Predictions:
             raise ValueError(
                 f"predictions are given as one of {needed}; got {' and '.join(given) or 'none'}"
             )
+        object.__setattr__(self, "kind", given[0])
         if self.q is None:
             self._check_values()
         else:
@@ -192,11 +194,6 @@ class Predictions:
             as_labels(y[rows], "y_true", self.names, y[rows].shape)
         release_pages(y)
 
-    @cached_property
-    def kind(self) -> str:
-        """Which of the fields the predictions are."""
-        return next(kind for kind in (*KINDS, "q") if getattr(self, kind) is not None)
-
     @property
     def _stored_numbers(self) -> Any:
         return getattr(self, self.kind)
@@ -211,7 +208,7 @@ class Predictions:
         return self.q.n_members, len(self.q), self.q.n_classes
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The type of the stored numbers."""
         return np.dtype(float if self.q is not None else self._stored_numbers.dtype)
 
@@ -370,6 +367,7 @@ def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
     for block in row_blocks(n, prod(x.shape) // max(n, 1), BLOCK):
         places = np.flatnonzero((rows >= block.start) & (rows < block.stop))
         if places.size:
-            found[(*before, places)] = x[(*before, block)].take(rows[places] - block.start, axis)
+            # not np.take, which would copy the whole block of a map
+            found[(*before, places)] = x[(*before, block)][(*before, rows[places] - block.start)]
             release_pages(x)
     return found

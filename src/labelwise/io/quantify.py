@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from glob import escape
@@ -30,6 +31,7 @@ from .atomic import make_folder_for, remove_at_once
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
+from .on_disk import DType
 from .overwriting import refuse_overwriting
 from .packing import ResultBlocks, check_target, pack_results
 from .predictions import Predictions
@@ -129,7 +131,10 @@ def quantify(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     place = check_target(target).absolute()  # of a link: blocks go where the results will be
-    files = _input_files(read)
+    files: list[Path] = []
+    for path in read:
+        files += sorted(path.rglob("*")) or [path]  # of a folder (.zarr) all in it
+    files = list(filter(Path.is_file, files))
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, labels=None, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
@@ -145,13 +150,13 @@ def quantify(
     if grid.ids is not None:
         extra["ids"] = np.asarray(grid.ids)
     unit = prod(grid.shape[1:])
-    compute = partial(_compute_block, lambda: predictions, chosen, blocks, unit)
+    opened: Callable[[], Predictions] = partial(copy, predictions)
     compute_all: Callable[..., Iterable[None]] = map
     if scheduler is not None:
         # on another machine, the predictions are opened again
         opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
-        compute = partial(_compute_block, opened, chosen, blocks, unit)
         compute_all = partial(_map_on_cluster, scheduler)
+    compute = partial(_compute_block, opened, chosen, blocks, unit)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
@@ -190,7 +195,7 @@ def quantify(
 def _plan_blocks(
     place: Path,
     shape: tuple[int, ...],
-    given: np.dtype[Any],
+    given: DType,
     grid: Grid,
     losses: dict[str, Loss],
     labelwise: bool,
@@ -218,14 +223,6 @@ def _plan_blocks(
     fingerprint = hashlib.sha256(known.encode()).hexdigest()[:FINGERPRINT_LENGTH]
     folder = place.with_name(f"{place.name}.{fingerprint}.partial")
     return ResultBlocks(folder, columns, sizes, dtype, rows)
-
-
-def _input_files(paths: Iterable[Path]) -> list[Path]:
-    """The files, and those in the folders among them (.zarr)."""
-    files: list[Path] = []
-    for path in paths:
-        files += sorted(path.rglob("*")) or [path]
-    return list(filter(Path.is_file, files))
 
 
 def _fingerprint_of_files(files: Sequence[Path]) -> str:

@@ -16,8 +16,8 @@ from .._column_words import CERTAIN, INDEX, ROLES, column_word
 from .._errors import InputError, listed
 from ..sources import varying_factors
 from .columns import Columns, find_columns
-from .ids import find_ids, key_columns, number_combinations
-from .members import check_unique_ids, combine_members
+from .ids import check_unique_ids, find_ids, key_columns, number_combinations
+from .members import combine_members
 from .predictions import Fields
 from .table import Table, labels_of_texts
 
@@ -44,7 +44,17 @@ def read_tables(
         for name in table.names:
             if name not in used and column_word(name) not in _KNOWN:
                 not_read[name] = None
-        fields = _fields_of_table(table, columns, id_column)
+        fields: Fields = {columns.kind: table.listed}
+        if table.listed is None:
+            fields[columns.kind] = table.numbers(columns.classes)
+        if columns.class_names is not None:
+            fields["class_names"] = columns.class_names
+        named = {"ids": id_column, "y_true": columns.labels, "groups": columns.groups}
+        for key, column in named.items():
+            if column is not None:
+                fields[key] = table.column(column)
+        if "y_true" in fields:
+            fields["y_true"] = labels_of_texts(fields["y_true"])
         if keys:
             fields = _members_of_long_table(table, columns, fields, keys, notes)
         elif id_column is not None:
@@ -53,21 +63,6 @@ def read_tables(
     if not_read:
         notes.append(f"not read: {listed(list(not_read))}")
     return parts
-
-
-def _fields_of_table(table: Table, columns: Columns, id_column: str | None) -> Fields:
-    """The fields of predictions in one table, row by row."""
-    fields: Fields = {columns.kind: table.listed}
-    if table.listed is None:
-        fields[columns.kind] = table.numbers(columns.classes)
-    if columns.class_names is not None:
-        fields["class_names"] = columns.class_names
-    for key, name in (("ids", id_column), ("y_true", columns.labels), ("groups", columns.groups)):
-        if name is not None:
-            fields[key] = table.column(name)
-    if "y_true" in fields:
-        fields["y_true"] = labels_of_texts(fields["y_true"])
-    return fields
 
 
 def _members_of_long_table(

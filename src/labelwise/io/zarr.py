@@ -24,21 +24,20 @@ def read_zarr(path: Path) -> dict[str, Any]:
         if key in group.attrs:
             arrays[key] = np.asarray(group.attrs[key])
     for name, array in group.arrays():
-        arrays[name] = _zarr_array_on_disk(path, array, zarr.config)
+        if array.dtype.kind in "OT":  # text of any length
+            with reading(path):
+                arrays[name] = np.array(array[:].tolist(), str)
+        else:
+            arrays[name] = _array_on_disk(path, array, zarr.config)
     return arrays
 
 
-def _zarr_array_on_disk(path: Path, array: Any, config: Any) -> OnDisk:
-    dtype = np.dtype(object)  # text of any length
-    if array.dtype.kind not in "OT":
-        dtype = array.dtype.newbyteorder("=")
+def _array_on_disk(path: Path, array: Any, config: Any) -> OnDisk:
+    dtype = array.dtype.newbyteorder("=")
 
     @reading(path)
     def read_chunks(key: Key) -> np.ndarray:
         with config.set({"async.concurrency": 1}):  # ten chunks at a time take ten times the memory
-            block = np.asarray(array[key])
-        if dtype.kind == "O":
-            return np.array(block.tolist(), str)
-        return block.astype(dtype, copy=False)
+            return np.asarray(array[key]).astype(dtype, copy=False)
 
     return OnDisk(array.shape, dtype, read_chunks)
