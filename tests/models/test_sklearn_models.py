@@ -122,6 +122,14 @@ def test_models_trained_on_other_words_are_refused():
         lw.from_models(models, X)
 
 
+def test_classes_as_numbers_and_as_text_are_matched():
+    codes = np.unique(Y, return_inverse=True)[1]
+    models = [GaussianNB().fit(X, codes), GaussianNB().fit(X, codes.astype(str))]
+    q = lw.from_models(models, X)
+    assert q.class_names == ("0", "1", "2")
+    np.testing.assert_array_equal(q.probs[0], q.probs[1])
+
+
 def test_output_units_are_no_outputs():
     """`MLPClassifier` calls its output units outputs."""
     model = MLPClassifier((8,), max_iter=20, random_state=0)

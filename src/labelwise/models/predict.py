@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -26,25 +26,13 @@ ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 
 
-class _Options(TypedDict, total=False):
-    activation: str | None
-    class_names: ClassNames | None
-    class_axis: int
-    n_samples: int | None
-    extra_modules: Sequence[type]
-    batch_size: int | None
-    rng: int | np.random.Generator | None
-
-
 @overload
 def from_models(
-    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
-) -> Ensemble | MultiLabelEnsemble: ...
-@overload
-def from_models(
-    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
+    models: Any, X: Any, *, return_labels: Literal[True], **options: Any
 ) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
-def from_models(
+@overload
+def from_models(models: Any, X: Any, **options: Any) -> Ensemble | MultiLabelEnsemble: ...
+def from_models(  # type: ignore[misc]  # by name
     models: Any,
     X: Any,
     *,
@@ -108,7 +96,7 @@ def from_models(
 
     Returns
     -------
-    Ensemble or MultiLabelEnsemble
+    Ensemble or MultiLabelEnsemble, with ``return_labels`` (q, y_true)
         ``probs`` (M, N, ..., K); a tensor if ``X`` is one, otherwise NumPy. **Two classes**: where
         a model gives one number for each instance, shape (N,) or (N, 1), it is the probability (or
         logit) of the second class, and the result has K = 2 classes. The index of a table ``X`` is
@@ -133,12 +121,12 @@ def from_models(
     if is_loader(X):
         check_loader(X, return_labels)
         batches = loader_batches(X)
+    elif return_labels:
+        raise ValueError(
+            "`return_labels` needs a loader that gives labels; `X` has none. You have the labels "
+            "of an array already"
+        )
     else:
-        if return_labels:
-            raise ValueError(
-                "`return_labels` needs a loader that gives labels; `X` has none. You have the "
-                "labels of an array already"
-            )
         if batch_size is not None:
             check_positive(batch_size, "batch_size")
         batches = array_batches(X, batch_size or adapter.batch_size)
@@ -257,11 +245,11 @@ def _scores_of_models(
     with adapter.running():
         for batch in batches:
             outputs = list(map(to_numpy, adapter.predict(batch)))
-            shape = outputs[0].shape
-            for output in outputs:
-                if output.shape != shape:
-                    shapes = " and ".join(map(str, sorted((shape, output.shape))))
-                    raise ValueError(f"the models must give outputs of one shape; got {shapes}")
+            shape, *others = sorted({output.shape for output in outputs})
+            if others:
+                raise ValueError(
+                    f"the models must give outputs of one shape; got {shape} and {others[0]}"
+                )
             if shape[:1] != (len(batch),):
                 raise ValueError(
                     "the models must give one row of scores per instance; got shape "
@@ -378,15 +366,8 @@ def _check_models_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) 
     if adapter.scores == "probabilities" or probabilities.all() or not probabilities.any():
         return
     raise InputError(
-        "the models must all give probabilities, or all logits; "
-        f"{_models_give(np.flatnonzero(probabilities))} {rule}, "
-        f"{_models_give(np.flatnonzero(~probabilities))} logits. "
+        "the models must all give probabilities, or all logits; of those numbered from 0, "
+        f"{listed(np.flatnonzero(probabilities).tolist())} give {rule}, "
+        f"{listed(np.flatnonzero(~probabilities).tolist())} logits. "
         "Take the softmax or sigmoid out of the first, or apply it in the others too"
     )
-
-
-def _models_give(positions: np.ndarray) -> str:
-    numbers = listed(positions.tolist())
-    if len(positions) == 1:
-        return f"model {numbers} gives"
-    return f"models {numbers} give"
