@@ -45,7 +45,9 @@ def members_of_options(
     ones; else the classes are positions.
     """
     every = [row for file in files for row in file.rows]
-    _compare_documents(every, notes)
+    documents = {(row["doc_id"], row.get("doc_hash")) for row in every}
+    if len(documents) > len({doc_id for doc_id, _ in documents}):
+        notes.append("files may be of different documents: their `doc_hash` differ")
     names = _common_options(every)
     if names is None:
         notes.append("questions have different options: classes are their positions")
@@ -78,17 +80,6 @@ def _model_and_task(file: Outputs) -> dict[str, str]:
     return {"model": file.path.absolute().parent.name, "task": task, "file": file.path.stem}
 
 
-def _compare_documents(rows: Sequence[Row], notes: list[str]) -> None:
-    """Say so if a number is another document in another file."""
-    hashes: dict[Any, Any] = {}
-    for row in rows:
-        if hashes.setdefault(row["doc_id"], row.get("doc_hash")) != row.get("doc_hash"):
-            notes.append(
-                f"files may be of different documents: `doc_hash` of doc_id {row['doc_id']} differs"
-            )
-            return
-
-
 def _options(row: Row) -> list[str]:
     """The continuations that were scored."""
     requests = row["arguments"]
@@ -119,12 +110,9 @@ def _log_likelihoods(row: Row) -> np.ndarray:
 def _common_options(rows: Sequence[Row]) -> list[str] | None:
     """The options, if all questions have the same ones, in any order."""
     names = _options(rows[0])
-    if len(set(names)) < len(names):  # such as the same end of two sentences
-        return None
-    for row in rows:
-        if sorted(_options(row)) != sorted(names):
-            return None
-    return names
+    sets = {tuple(sorted(_options(row))) for row in rows}
+    # some have the same text twice, such as the same end of two sentences
+    return names if len(sets) == 1 and len(set(names)) == len(names) else None
 
 
 def _true_options(rows: Sequence[Row]) -> list[int] | None:
@@ -138,13 +126,9 @@ def _true_options(rows: Sequence[Row]) -> list[int] | None:
             if is_position:
                 options = list(map(str, range(len(options))))
             target = str(row["target"]).strip()
-            if target not in options:
-                break
-            position = options.index(target)
-            right = position == np.argmax(_log_likelihoods(row))
-            if row.get("acc", right) != right:
-                break
-            targets.append(position)
+            best = options[np.argmax(_log_likelihoods(row))]
+            if target in options and row.get("acc", best == target) == (best == target):
+                targets.append(options.index(target))
         if len(targets) == len(rows):
             return targets
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,41 +52,42 @@ def fields_of_members(
     members: Sequence[Member], class_names: Sequence[str] | None, notes: list[str]
 ) -> dict[str, Any]:
     """The predictions of all members; where one has no answer, it has no weight."""
-    answered: Counter[str] = Counter()
+    answered: dict[str, bool] = {}
     for member in members:
         for case, row in member.probs.items():
-            answered[case] += row is not None
-    ids = [case for case, n in answered.items() if n]
-    silent = [case for case, n in answered.items() if not n]
+            answered[case] = answered.get(case, False) or row is not None
+    ids = [case for case, by_some in answered.items() if by_some]
+    silent = [case for case, by_some in answered.items() if not by_some]
     if silent:
         notes.append(f"left out, because no member names a class: {listed(silent, 3)}")
-    n_answers, n_asked = sum(answered.values()), len(members) * len(ids)
-    if not ids or 2 * n_answers < n_asked:
+    answers = [[member.probs.get(case) for case in ids] for member in members]
+    weights = np.array([[row is not None for row in rows] for rows in answers], float)
+    n_answers = int(weights.sum())
+    if 2 * n_answers < weights.size or not ids:
         raise InputError(
             f"the members must have answered the same cases; {len(members)} members have "
             f"{n_answers:,} answers to {len(ids):,} cases. Do all use the same ids?"
         )
-    place = {case: i for i, case in enumerate(ids)}
-    weights = np.zeros((len(members), len(ids)))
-    rows = [row for row in members[0].probs.values() if row is not None]
-    n_classes = len(class_names or rows[0])
-    probs = np.full((*weights.shape, n_classes), 1 / n_classes)  # any, where there is no weight
-    for m, member in enumerate(members):
-        for case, row in member.probs.items():
-            if row is not None:
-                probs[m, place[case]] = row
-                weights[m, place[case]] = 1
-    fields: dict[str, Any] = {"probs": probs, "ids": np.array(ids)}
-    if n_answers < n_asked:
-        notes.append(f"{n_asked - n_answers:,} of {n_asked:,} answers are missing: no weight")
-        fields["weights"] = weights
-    if class_names is not None:
-        fields["class_names"] = tuple(class_names)
+    if n_answers < weights.size:
+        n_missing = weights.size - n_answers
+        notes.append(f"{n_missing:,} of {weights.size:,} answers are missing: no weight")
+    first = next(row for rows in answers for row in rows if row is not None)
+    probs = np.full((*weights.shape, len(first)), 1 / len(first))  # any, where there is no weight
+    for m, i in np.argwhere(weights):
+        probs[m, i] = answers[m][i]
+    names, factors = name_members([member.factors for member in members])
+    fields: dict[str, Any] = {
+        "probs": probs,
+        "ids": np.array(ids),
+        "weights": weights if n_answers < weights.size else None,
+        "class_names": class_names and tuple(class_names),
+        "factors": factors,
+        "member_names": names,
+    }
     labels = _common_labels(members)
-    if labels.keys() >= place.keys():
+    if labels.keys() >= set(ids):
         fields["y_true"] = np.array([labels[case] for case in ids])
-    names, fields["factors"] = name_members([member.factors for member in members])
-    return fields | {"member_names": names}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _common_labels(members: Sequence[Member]) -> dict[str, str]:
