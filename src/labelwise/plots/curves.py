@@ -72,8 +72,8 @@ def plot_detection(
     bins = np.histogram_bin_edges(np.concatenate([inside, outside]), bins=40).tolist()
     for i, (scores, name) in enumerate(zip((inside, outside), names, strict=True)):
         color = line_style(i)["color"]
-        ax.hist(scores, bins, density=True, alpha=0.55, color=color, label=name)
-        ax.hist(scores, bins, density=True, histtype="step", color=color, linewidth=1.2)
+        look = {"facecolor": (color, 0.55), "edgecolor": color, "linewidth": 1.2}
+        ax.hist(scores, bins, density=True, histtype="stepfilled", label=name, **look)
     auroc = detection_scores(inside, outside).auroc
     ax.set_title(f"AUROC {float(auroc.value):.3f}", fontsize=10)
     ax.set(xlabel="score", ylabel="density")
@@ -93,11 +93,9 @@ def plot_reliability(
     for i, (name, curve) in enumerate(named.items()):
         bars = np.stack([curve.frequency - curve.low, curve.high - curve.frequency])
         label = f"{name} (error {curve.error:.3f})".strip()
-        style = line_style(i) | {"marker": "o", "markersize": 4, "label": label}
-        if np.all(np.isfinite(bars)):
-            style |= {"yerr": np.maximum(bars, 0), "capsize": 2}
-        ax.errorbar(curve.forecast, curve.frequency, **style)
-    ax.set(xlabel="forecast probability", ylabel="observed frequency")
-    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        style = line_style(i) | {"marker": "o", "markersize": 4, "capsize": 2}
+        ax.errorbar(curve.forecast, curve.frequency, np.abs(bars), label=label, **style)
+    ax.set(xlabel="forecast probability", ylabel="observed frequency", aspect="equal")
+    ax.axis((0, 1, 0, 1))
     add_legend(ax)
     return ax
