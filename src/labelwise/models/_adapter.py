@@ -116,10 +116,9 @@ def check_model_classes_agree(classes: Sequence[Sequence[Any]]) -> None:
 
 def class_names_of_models(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """The class names that all members have; some may have none."""
-    known = {own for own in names if own is not None}
-    if len(known) > 1:
-        first, second, *_ = sorted(known)
+    first, *others = sorted(set(filter(None, names))) or [None]
+    if others:
         raise ValueError(
-            f"the models must have the same classes in the same order; got {first} and {second}"
+            f"the models must have the same classes in the same order; got {first} and {others[0]}"
         )
-    return next(iter(known), None)
+    return first

@@ -60,7 +60,7 @@ def from_models(  # type: ignore[misc]  # by name
         - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting,
           `~sklearn.calibration.CalibratedClassifierCV`, also inside
           `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
-          classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
+          classifiers, such as ``cross_validate(..., return_estimator=True)["estimator"]``.
         - xgboost, lightgbm, catboost: lists of classifiers.
         - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda
           x: net.apply(params, x)``).
@@ -170,21 +170,11 @@ def from_models(  # type: ignore[misc]  # by name
 
 def _models_and_names(models: Any) -> tuple[Any, Sequence[str] | None]:
     """A model or a list of models, and the names of the members if there are any."""
-    if is_model_of(models, "torch.nn", "ModuleDict"):
-        models = dict(models.items())
+    if is_model_of(models, "torch.nn", "ModuleDict") or isinstance(models, Mapping):
+        return list(models.values()), list(map(str, models))
     if is_model_of(models, "torch.nn", "ModuleList"):
-        return list(models), None
-    if not isinstance(models, Mapping):
-        return models, None
-    if "fit_time" in models:  # the result of cross_validate
-        if "estimator" not in models:
-            raise TypeError(
-                "`models` must be models or the result of cross_validate(..., "
-                f"return_estimator=True); got {sorted(models)}"
-            )
-        folds = models["estimator"]
-        return folds, [f"fold {i}" for i in range(len(folds))]
-    return list(models.values()), list(map(str, models))
+        models = list(models)
+    return models, None
 
 
 def _adapter_of(

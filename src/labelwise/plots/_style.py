@@ -58,8 +58,11 @@ def tick_text(name: str, longest: int = 24) -> str:
 
 def name_bars(ax: Axes, names: Sequence[str], *, upright: bool = False) -> None:
     """Names below vertical bars, turned unless they are short."""
-    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(range(len(names)), names, **({} if upright else turned))
+    ax.set_xticks(range(len(names)), names)
+    if not upright:
+        ax.tick_params(axis="x", rotation=45)
+        for tick in ax.get_xticklabels():
+            tick.set(ha="right", rotation_mode="anchor")
 
 
 def stack_bars(ax: Axes, epistemic: np.ndarray, aleatoric: np.ndarray) -> None:
