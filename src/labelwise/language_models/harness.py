@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import softmax
 from .._errors import InputError
 from .answers import Answer
-from .members import Member, Outputs
+from .members import Outputs, Reading
 
 _DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.\-:]+$")
 Row = dict[str, Any]
@@ -38,11 +38,11 @@ def answer_of_sample(file: Outputs, row: Row) -> Answer:
     return Answer(factors, str(row["doc_id"]), row["filtered_resps"][0], row["target"])
 
 
-def members_of_options(
+def readings_of_options(
     files: Sequence[Outputs], notes: list[str]
-) -> tuple[list[Member], list[str] | None]:
-    """A member for each file, and the class names: the options, if all questions have the same
-    ones; else the classes are positions.
+) -> tuple[list[Reading], list[str] | None]:
+    """All readings, and the class names: the options, if all questions have the same ones; else the
+    classes are positions.
     """
     every = [row for file in files for row in file.rows]
     documents = {(row["doc_id"], row.get("doc_hash")) for row in every}
@@ -53,26 +53,23 @@ def members_of_options(
         notes.append("questions have different options: classes are their positions")
     notes.append("probabilities: softmax of the options' log-likelihoods, as for `acc`")
     n_options = max(len(_options(row)) for row in every)
-    members = []
+    readings = []
     for file in files:
-        member = Member(_model_and_task(file))
-        targets = _true_options(file.rows)
+        factors, targets = _model_and_task(file), _true_options(file.rows)
         if targets is None:
             notes.append(f"{file.path.name}: `target` is not one of the options and is not read")
         for i, row in enumerate(file.rows):
-            order = list(range(len(_options(row))))
+            options = _options(row)
+            order = list(range(len(options)))
             if names is not None:
-                order = [_options(row).index(name) for name in names]
+                order = list(map(options.index, names))
             scores = np.full(n_options, -np.inf)  # an option that this question does not have
             scores[: len(order)] = _log_likelihoods(row)[order]
             label: Any = None
             if targets is not None:
-                label = order.index(targets[i])
-                if names is not None:
-                    label = names[label]
-            member.add(str(row["doc_id"]), softmax(scores), label)
-        members.append(member)
-    return members, names
+                label = targets[i] if names is None else options[targets[i]]
+            readings.append(Reading(factors, str(row["doc_id"]), softmax(scores), label))
+    return readings, names
 
 
 def _model_and_task(file: Outputs) -> dict[str, str]:
