@@ -116,9 +116,10 @@ def check_model_classes_agree(classes: Sequence[Sequence[Any]]) -> None:
 
 def class_names_of_models(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """The class names that all members have; some may have none."""
-    first, *others = sorted(set(filter(None, names))) or [None]
-    if others:
+    known = sorted(set(filter(None, names)))
+    if len(known) > 1:
         raise ValueError(
-            f"the models must have the same classes in the same order; got {first} and {others[0]}"
+            f"the models must have the same classes in the same order; got {known[0]} and "
+            f"{known[1]}"
         )
-    return first
+    return known[0] if known else None

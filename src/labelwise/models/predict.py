@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -19,8 +19,8 @@ from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of_members
 from ._adapter import Adapter, each_model, order_of_model_classes
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from .keras_models import keras_adapter
-from .onnx_models import onnx_adapter
+from .keras_models import scores_of_keras_model
+from .onnx_models import scores_of_session
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
@@ -196,28 +196,31 @@ def _adapter_of(
     if n_samples is not None:
         kind = type(several[0]).__name__
         raise ValueError(f"`n_samples` is for dropout in torch modules; got {n_samples} for {kind}")
-    if all_are("keras", "Model"):
-        return keras_adapter(several)
-    if all_are("onnxruntime", "InferenceSession"):
-        return onnx_adapter(several)
     # an estimator without predict_proba is refused with the reason
     estimators = all_are("sklearn.base", "BaseEstimator")
     if estimators or all(hasattr(model, "predict_proba") for model in several):
         from .sklearn_models import sklearn_adapter
 
         return sklearn_adapter(several, single=single)
-    if all(callable(model) and not isinstance(model, type) for model in several):
+    predict: Callable[[Any, Batch], Any]
+    if all_are("keras", "Model"):
+        predict = scores_of_keras_model
+    elif all_are("onnxruntime", "InferenceSession"):
+        predict = scores_of_session
+    elif all(callable(model) and not isinstance(model, type) for model in several):
+        predict = _scores_of_function
+    else:
+        raise TypeError(
+            "`models` must be torch modules, classifiers with predict_proba, Keras models, "
+            "ONNX Runtime sessions or functions, all of one kind; got "
+            + ", ".join(sorted({type(model).__name__ for model in several}))
+        )
+    return Adapter(each_model(several, predict), "unknown", batch_size=1024)
 
-        def predict(model: Any, batch: Batch) -> Any:
-            fitted = batch.fitted_to(model)
-            return model(*fitted.args, **fitted.kwargs)
 
-        return Adapter(each_model(several, predict), "unknown", batch_size=1024)
-    raise TypeError(
-        "`models` must be torch modules, classifiers with predict_proba, Keras models, "
-        "ONNX Runtime sessions or functions, all of one kind; got "
-        + ", ".join(sorted({type(model).__name__ for model in several}))
-    )
+def _scores_of_function(function: Any, batch: Batch) -> Any:
+    fitted = batch.fitted_to(function)
+    return function(*fitted.args, **fitted.kwargs)
 
 
 def is_model_of(model: Any, module: str, name: str) -> bool:
