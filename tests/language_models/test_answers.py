@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.language_models.answers import Answer, LabelReader, Token, members_of_answers
+from labelwise.language_models.answers import Answer, LabelReader, Token, readings_of_answers
 
 
 def test_what_is_filled_in_bounds_what_was_not_listed() -> None:
@@ -47,6 +47,6 @@ def test_a_token_may_begin_one_label() -> None:
 
 def test_true_labels_are_called_like_the_classes() -> None:
     answers = [Answer({"file": "f"}, "x", "YES", "Yes"), Answer({"file": "f"}, "y", "no", "other")]
-    (member,), names = members_of_answers(answers, ["yes", "no"], [])
-    assert member.labels == {"x": "yes", "y": "other"}
+    readings, names = readings_of_answers(answers, ["yes", "no"], [])
+    assert [(x.case, x.label) for x in readings] == [("x", "yes"), ("y", "other")]
     assert list(names) == ["yes", "no"]

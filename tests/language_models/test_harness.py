@@ -106,7 +106,7 @@ def test_other_documents_and_too_few_options(tmp_path: Path) -> None:
     one = write_samples(tmp_path, "a", "t", [sample(0, OPTIONS, [-1, -2, -3], 0)])
     two = write_samples(tmp_path, "b", "t", [sample(0, OPTIONS, [-1, -2, -3], 0, text="other")])
     notes = lw.load_predictions([one, two]).notes
-    assert "files may be of different documents: `doc_hash` of doc_id 0 differs" in notes
+    assert "files may be of different documents: their `doc_hash` differ" in notes
     two = write_samples(tmp_path, "b", "t", [sample(0, OPTIONS, [-1, -2, -3], 1)])
     with pytest.raises(ValueError, match="same true labels; for '0' one has 'negative', b / t"):
         lw.load_predictions([one, two])

@@ -8,25 +8,22 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.language_models.members import Member, fields_of_members
+from labelwise.language_models.members import Reading, fields_of_readings
 
 YES, NO = np.array([0.1, 0.9]), np.array([0.8, 0.2])
 
 
-def member(answers: Mapping[str, np.ndarray | None], **factors: str) -> Member:
-    found = Member({**factors, "file": "f"})
-    for case, probs in answers.items():
-        found.add(case, probs, None)
-    return found
+def member(answers: Mapping[str, np.ndarray | None], **factors: str) -> list[Reading]:
+    return [Reading({**factors, "file": "f"}, case, probs) for case, probs in answers.items()]
 
 
 def test_a_missing_answer_has_no_weight() -> None:
     notes: list[str] = []
     members = [
-        member({"a": YES, "b": NO, "c": YES, "d": None}, model="x"),
-        member({"c": NO, "a": NO, "b": None, "d": None}, model="y"),
+        *member({"a": YES, "b": NO, "c": YES, "d": None}, model="x"),
+        *member({"c": NO, "a": NO, "b": None, "d": None}, model="y"),
     ]
-    fields = fields_of_members(members, ["no", "yes"], notes)
+    fields = fields_of_readings(members, ["no", "yes"], notes)
     assert fields["ids"].tolist() == ["a", "b", "c"]
     assert notes == [
         "left out, because no member names a class: 'd'",
@@ -41,8 +38,8 @@ def test_a_missing_answer_has_no_weight() -> None:
 
 def test_names_and_factors() -> None:
     def named(*factors: Mapping[str, str]) -> dict[str, object]:
-        members = [Member(given, {"a": YES}) for given in factors]
-        fields = fields_of_members(members, None, [])
+        members = [Reading(given, "a", YES) for given in factors]
+        fields = fields_of_readings(members, None, [])
         return {key: fields.get(key) for key in ("member_names", "factors")}
 
     assert named({"model": "x", "file": "f"}, {"model": "y", "file": "f"}) == {
@@ -56,6 +53,6 @@ def test_names_and_factors() -> None:
 
 
 def test_members_without_common_cases() -> None:
-    members = [member({name: YES}, model=name) for name in "abc"]
+    members = [x for name in "abc" for x in member({name: YES}, model=name)]
     with pytest.raises(lw.InputError, match="3 members have 3 answers to 3 cases"):
-        fields_of_members(members, None, [])
+        fields_of_readings(members, None, [])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelwise.models._batches import Batch
-from labelwise.models.onnx_models import onnx_adapter
+from labelwise.models.onnx_models import scores_of_session
 
 PROBS = np.array([[0.2, 0.8], [0.6, 0.4]])
 
@@ -32,17 +32,16 @@ class Session:
 def test_scores_are_the_last_output_that_is_no_label() -> None:
     labels = np.array([1, 0])
     zipped = [{0: 0.2, 1: 0.8}, {0: 0.6, 1: 0.4}]
-    adapter = onnx_adapter([Session(labels, PROBS), Session(labels, zipped), Session(PROBS)])
-    for member in adapter.predict(Batch((np.ones((2, 3)),), {})):
-        np.testing.assert_allclose(member, PROBS)
+    for session in (Session(labels, PROBS), Session(labels, zipped), Session(PROBS)):
+        scores = scores_of_session(session, Batch((np.ones((2, 3)),), {}))
+        np.testing.assert_allclose(scores, PROBS)
 
 
 def test_mistakes_have_their_sentences() -> None:
     x = np.ones((2, 3))
     with pytest.raises(ValueError, match="the session needs the input 'mask'"):
-        onnx_adapter([Session(PROBS, inputs=("x", "mask"))]).predict(Batch((x,), {}))
-    assert onnx_adapter([Session(PROBS, inputs=("x", "mask"))]).predict(
-        Batch((), {"x": x, "mask": x})
-    )
+        scores_of_session(Session(PROBS, inputs=("x", "mask")), Batch((x,), {}))
+    both = Batch((), {"x": x, "mask": x})
+    scores_of_session(Session(PROBS, inputs=("x", "mask")), both)
     with pytest.raises(ValueError, match="only labels; export the model with its probabilities"):
-        onnx_adapter([Session(np.array([1, 0]))]).predict(Batch((x,), {}))
+        scores_of_session(Session(np.array([1, 0])), Batch((x,), {}))

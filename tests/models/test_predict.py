@@ -177,10 +177,10 @@ def test_each_model_is_asked_for_logits_or_probabilities(nets, known):
     mixed[known] = nn.Sequential(nets[known], nn.Softmax(-1))
     others = ", ".join(str(i) for i in range(len(nets)) if i != known)
     sentence = (
-        f"the models must all give probabilities, or all logits; model {known} gives values that "
-        "sum to 1 over the classes, as after a softmax, "
-        f"models {others} give logits. Take the softmax or sigmoid out of the first, or apply it "
-        "in the others too"
+        "the models must all give probabilities, or all logits; of those numbered from 0, "
+        f"{known} give values that sum to 1 over the classes, as after a softmax, "
+        f"{others} logits. Take the softmax or sigmoid out of the first, or apply it in the "
+        "others too"
     )
     with pytest.raises(InputError) as caught:
         lw.from_models(mixed, X)
@@ -194,7 +194,7 @@ def test_each_model_of_two_classes_is_asked_for_logits_or_probabilities():
     first, second = net(1), net(1)
     with pytest.raises(
         InputError,
-        match="model 1 gives one output between 0 and 1, as after a sigmoid, model 0 gives logits",
+        match="1 give one output between 0 and 1, as after a sigmoid, 0 logits",
     ):
         lw.from_models([first, nn.Sequential(second, nn.Sigmoid())], X)
 

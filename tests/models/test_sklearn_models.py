@@ -72,13 +72,13 @@ def test_lists_and_cross_validation():
     q = lw.from_models(models, X)
     np.testing.assert_allclose(q.probs, np.stack([m.predict_proba(X) for m in models]))
     folds = cross_validate(LogisticRegression(), X, Y, cv=4, return_estimator=True)
-    q = lw.from_models(folds, X)
+    q = lw.from_models(folds["estimator"], X)
     np.testing.assert_allclose(q.probs, np.stack([m.predict_proba(X) for m in folds["estimator"]]))
-    assert lw.from_models(folds["estimator"], X).n_members == 4
+    assert q.n_members == 4
     forests = [RandomForestClassifier(3, random_state=i).fit(X, Y) for i in range(2)]
     assert lw.from_models(forests, X).n_members == 2  # of a list, each is one member
-    with pytest.raises(TypeError, match="return_estimator=True"):
-        lw.from_models(cross_validate(GaussianNB(), X, Y), X)
+    with pytest.raises(TypeError, match="must be torch modules, classifiers with predict_proba"):
+        lw.from_models(folds, X)
 
 
 def test_members_that_have_not_seen_a_class_give_it_no_probability():
@@ -120,6 +120,14 @@ def test_models_trained_on_other_words_are_refused():
         match=r"the models must name their classes alike; one has '[A-Z]+', another '[a-z]+'",
     ):
         lw.from_models(models, X)
+
+
+def test_classes_as_numbers_and_as_text_are_matched():
+    codes = np.unique(Y, return_inverse=True)[1]
+    models = [GaussianNB().fit(X, codes), GaussianNB().fit(X, codes.astype(str))]
+    q = lw.from_models(models, X)
+    assert q.class_names == ("0", "1", "2")
+    np.testing.assert_array_equal(q.probs[0], q.probs[1])
 
 
 def test_output_units_are_no_outputs():

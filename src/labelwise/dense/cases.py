@@ -88,26 +88,23 @@ def cases(
             f"members must be at least two; got {len(members)}. Each argument is one member, and "
             "the files of a folder are cases: name the files if each of them is a member"
         )
-    names = _names_of_cases(list(map(Path, members)))
-    volumes = [_volumes_by_case(member, names) for member in members]
-    labels = _labels_by_name(class_names, Path(members[0]) / "dataset.json")
-    beside = [{} if place is None else _volumes_by_case(place, names) for place in (images, truth)]
+    places = list(map(Path, members))
+    found = list(map(_files_by_case, places))
+    # files of one case have its name, or else their folder has
+    names = sorted(set.intersection(*map(set, found))) or [places[0].resolve().parent.name]
+    if any(place.is_dir() for place in places):
+        names = sorted(set().union(*found))
+    volumes = [_volumes_by_case(place, names) for place in places]
+    labels = _labels_by_name(class_names, places[0] / "dataset.json")
+    beside = [{} if x is None else _volumes_by_case(Path(x), names) for x in (images, truth)]
     result = []
     for name in names:
-        own = tuple(found[name] for found in volumes)
-        case = Case(name, own, labels, *(found.get(name) for found in beside))
+        own = tuple(volume[name] for volume in volumes)
+        case = Case(name, own, labels, *(volume.get(name) for volume in beside))
         for volume in case.volumes:
             check_same_grid(volume, case.grid)
         result.append(case)
     return result
-
-
-def _names_of_cases(members: Sequence[Path]) -> list[str]:
-    """The names of files in folders. Files of one case have its name, or else their folder has."""
-    found = [set(_files_by_case(member)) for member in members]
-    if any(member.is_dir() for member in members):
-        return sorted(set().union(*found))
-    return sorted(set.intersection(*found)) or [members[0].resolve().parent.name]
 
 
 def _files_by_case(place: Path) -> dict[str, Path]:
@@ -125,30 +122,27 @@ def _files_by_case(place: Path) -> dict[str, Path]:
     return found
 
 
-def _volumes_by_case(place: PathLike, names: Sequence[str]) -> dict[str, Volume]:
+def _volumes_by_case(place: Path, names: Sequence[str]) -> dict[str, Volume]:
     """The file of each case, which may end in _0000 as nnU-Net's images do."""
-    found = _files_by_case(Path(place))
-    if Path(place).is_file():  # of a single case
-        found = {names[0]: Path(place)}
+    found = _files_by_case(place)
+    if place.is_file():  # of a single case
+        found = {names[0]: place}
     files = {stem.removesuffix("_0000"): file for stem, file in found.items()} | found
     missing = [name for name in names if name not in files]
     if missing:
-        raise InputError(
-            f"case {missing[0]!r} is missing, one of {len(missing)} of {len(names)}",
-            where=str(place),
-        )
+        sentence = f"case {missing[0]!r} is missing, one of {len(missing)} of {len(names)}"
+        raise InputError(sentence, where=str(place))
     return {name: open_volume(files[name]) for name in names}
 
 
 def _labels_by_name(given: Any, dataset: Path) -> dict[str, list[int]]:
     """From names by label, names in order, or what nnU-Net knows of its labels."""
     if given is not None:
-        pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
-        return {str(name): [int(label)] for label, name in pairs}
+        by_label = given if isinstance(given, Mapping) else dict(enumerate(given))
+        return {str(name): [int(label)] for label, name in by_label.items()}
     if not dataset.is_file():
         return {}
     with reading(dataset):
         labels = dict(read_json(dataset)["labels"])
-        for name in ("background", "ignore"):
-            labels.pop(name, None)
-        return {name: np.atleast_1d(label).tolist() for name, label in labels.items()}
+        others = ("background", "ignore")
+        return {x: np.atleast_1d(labels[x]).tolist() for x in labels if x not in others}

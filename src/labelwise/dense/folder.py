@@ -70,8 +70,7 @@ def write_folder(
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write a table as CSV."""
     columns = list(rows[0]) if rows else ["case"]
-    lines = csv_texts([columns, *(list(row.values()) for row in rows)])
-    write_file(path, "".join(lines))
+    write_file(path, "".join(csv_texts([columns, *(list(row.values()) for row in rows)])))
 
 
 def _finish(case: Case, folder: Path, settings: Settings) -> Finished:

@@ -43,9 +43,14 @@ class Volume:
         """Millimeters between voxels along z, y and x."""
         return np.linalg.norm(self.affine[:3, :3], axis=0)[::-1]
 
+    @property
+    def voxel_ml(self) -> float:
+        """Milliliters of a voxel."""
+        return float(abs(np.linalg.det(self.affine)) / 1000)
+
     def ml(self, mask: Array) -> float:
         """Milliliters of a mask."""
-        return float(abs(np.linalg.det(self.affine)) / 1000 * np.count_nonzero(mask))
+        return self.voxel_ml * int(np.count_nonzero(mask))
 
     def world(self, voxel: Any) -> Array:
         """World coordinates, in millimeters, of a voxel (z, y, x)."""

@@ -6,9 +6,9 @@ import gzip
 import os
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,14 +122,16 @@ def _write_nifti(folder: Path, name: str, values: Array, case: Case, settings: S
     image.header.set_slope_inter(scale, 0)
     path = folder / f"{case.name}_{name}.nii{'.gz' if settings.compress else ''}"
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file, ExitStack() as stack:
+    with replacing(path) as file:
+        packed: Any = nullcontext(file)
         if settings.compress:
-            file = stack.enter_context(gzip.GzipFile("", "wb", 1, file, mtime=0))
-        image.header.write_to(file)
-        for plane in values:
-            if scale != 1:
-                plane = np.rint(plane / scale)
-            file.write(plane.astype(dtype).tobytes())
+            packed = gzip.GzipFile("", "wb", 1, file, mtime=0)
+        with packed as opened:
+            image.header.write_to(opened)
+            for plane in values:
+                if scale != 1:
+                    plane = np.rint(plane / scale)
+                opened.write(plane.astype(dtype).tobytes())
     return path
 
 

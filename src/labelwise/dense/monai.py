@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from .._errors import InputError
@@ -13,6 +14,7 @@ from ..distributions import Ensemble, MultiLabelEnsemble
 from ..losses import Loss, LossName
 
 
+@dataclass(frozen=True)
 class LabelwiseUncertaintyd:
     """Label-wise uncertainty of the predictions of several networks, in a MONAI pipeline.
 
@@ -37,25 +39,23 @@ class LabelwiseUncertaintyd:
     (torch.Size([2, 4, 4, 4]), 0.16)
     """
 
-    def __init__(
-        self,
-        keys: Sequence[str],
-        *,
-        part: str = "epistemic",
-        loss: LossName | Loss = "log",
-        multilabel: bool = False,
-    ) -> None:
-        check_choice(part, "part", PARTS)
-        if isinstance(keys, str) or len(keys) < 2:
-            raise InputError(f"`keys` must name at least two members; got {keys!r}")
-        self.keys, self.part, self.loss = keys, part, loss
-        self.kind = MultiLabelEnsemble if multilabel else Ensemble
+    keys: Sequence[str]
+    _: KW_ONLY
+    part: str = "epistemic"
+    loss: LossName | Loss = "log"
+    multilabel: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice(self.part, "part", PARTS)
+        if isinstance(self.keys, str) or len(self.keys) < 2:
+            raise InputError(f"`keys` must name at least two members; got {self.keys!r}")
 
     def __call__(self, data: Mapping[str, Any]) -> dict[str, Any]:
         torch = imported("torch", "the MONAI transform needs torch", "torch")
         first = data[self.keys[0]]
         members = torch.stack([torch.Tensor.as_subclass(data[x], torch.Tensor) for x in self.keys])
-        u = decompose(self.kind(members, member_axis=0, class_axis=1), self.loss)
+        kind = MultiLabelEnsemble if self.multilabel else Ensemble
+        u = decompose(kind(members, member_axis=0, class_axis=1), self.loss)
         result = getattr(u, self.part).movedim(-1, 0)
         if hasattr(first, "affine"):  # a MetaTensor: the same place in the world
             result = type(first)(result, meta=first.meta)

@@ -48,22 +48,20 @@ class Predicted:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.arrays = [volume.read() for volume in case.members]
-        first = self.arrays[0]
+        shape = self.arrays[0].shape
         for volume, array in zip(case.members, self.arrays, strict=True):
-            if array.shape != first.shape:
+            if array.shape != shape:
                 raise volume.error(
-                    f"classes: shape {array.shape} against {first.shape} of {case.members[0].file}"
+                    f"classes: shape {array.shape} against {shape} of {case.members[0].file}"
                 )
-        self.kind = _recognize(first)
+        self.kind = _recognize(self.arrays[0])
         labels = {0}.union(*case.class_names.values())
         self.truth = None
         if case.truth is not None:
-            self.truth, found = _read_labels(case.truth, case.truth.read())
-            labels |= found
+            self.truth = _read_labels(case.truth, case.truth.read(), labels)
         if self.kind == "votes":  # a label that no member has seen is a structure, too
-            for m, volume in enumerate(case.members):
-                self.arrays[m], found = _read_labels(volume, self.arrays[m])
-                labels |= found
+            pairs = zip(case.members, self.arrays, strict=True)
+            self.arrays = [_read_labels(volume, array, labels) for volume, array in pairs]
             self.channels = sorted(labels)
         else:
             self.arrays = [array.reshape(-1, *case.grid.shape) for array in self.arrays]
@@ -202,8 +200,8 @@ def _smallest_type(labels: Iterable[int]) -> np.dtype[Any]:
     return np.result_type(*map(np.min_scalar_type, labels))
 
 
-def _read_labels(volume: Volume, array: Array) -> tuple[Array, set[int]]:
-    """A label map in the smallest type of integers that holds it, and its labels."""
+def _read_labels(volume: Volume, array: Array, known: set[int]) -> Array:
+    """A label map in the smallest type of integers that holds it; ``known`` takes its labels."""
     if array.ndim != 3:
         raise volume.error(f"shape: a label map must be (z, y, x); got {array.shape}")
     labels: set[int] = set()
@@ -214,7 +212,8 @@ def _read_labels(volume: Volume, array: Array) -> tuple[Array, set[int]]:
         labels.update(map(int, values))
     if len(labels) > MOST_LABELS:
         raise volume.error(f"labels: {len(labels):,} different values; is this an image?")
-    return array.astype(_smallest_type(labels)), labels
+    known |= labels
+    return array.astype(_smallest_type(labels))
 
 
 def most_likely(probs: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -141,11 +142,8 @@ def _masks_in_box(
     predicted: Predicted, structure: Structure
 ) -> tuple[tuple[slice, ...], dict[str, list[Array]]]:
     """A box around all masks of a structure, and the masks in it; only one is ever whole."""
-    grid = predicted.case.grid
-    seen = np.zeros(grid.shape, bool)
-    for _, mask in predicted.masks(structure):
-        seen |= mask
-    box = bounding_box(seen, np.ceil(MARGIN_MM / grid.spacing).astype(int))
+    seen = reduce(np.logical_or, (mask for _, mask in predicted.masks(structure)))
+    box = bounding_box(seen, np.ceil(MARGIN_MM / predicted.case.grid.spacing).astype(int))
     masks: dict[str, list[Array]] = {}
     for name, mask in predicted.masks(structure):
         masks.setdefault(name, []).append(mask[box].copy())
@@ -204,10 +202,8 @@ def _volumes(grid: Volume, masks: dict[str, list[Array]]) -> Row:
 
 def dice(one: Array, other: Array) -> float:
     """Overlap of two masks; two empty ones agree."""
-    size = np.count_nonzero(one) + np.count_nonzero(other)
-    if not size:
-        return 1.0
-    return float(2 * np.count_nonzero(one & other) / size)
+    either, both = np.count_nonzero(one | other), np.count_nonzero(one & other)
+    return 2 * both / (either + both) if either else 1.0
 
 
 def bounding_box(mask: Array, margin: Sequence[int]) -> tuple[slice, ...]:

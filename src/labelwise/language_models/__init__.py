@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .answers import Answer, members_of_answers
+from .answers import Answer, readings_of_answers
 from .completions import answers_of_completion, has_completion
-from .harness import answer_of_sample, has_options, is_sample, members_of_options
-from .members import Outputs, fields_of_members
+from .harness import answer_of_sample, has_options, is_sample, readings_of_options
+from .members import Outputs, fields_of_readings
 from .tables import answers_of_table, outputs_of_table
 
 __all__ = ["Outputs", "are_outputs", "outputs_of_table", "read_outputs"]
@@ -30,8 +30,8 @@ def read_outputs(
     """The fields of predictions in all files together: one is for one member, or has several."""
     first = files[0].rows[0]
     if has_options(first):
-        members, class_names = members_of_options(files, notes)
-        return fields_of_members(members, class_names, notes)
+        readings, class_names = readings_of_options(files, notes)
+        return fields_of_readings(readings, class_names, notes)
     answers: list[Answer] = []
     for file in files:
         if is_sample(first):
@@ -41,5 +41,5 @@ def read_outputs(
                 answers += answers_of_completion(file, i, row)
         else:
             answers += answers_of_table(file, class_names)
-    members, class_names = members_of_answers(answers, class_names, notes)
-    return fields_of_members(members, class_names, notes)
+    readings, class_names = readings_of_answers(answers, class_names, notes)
+    return fields_of_readings(readings, class_names, notes)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._errors import InputError, listed
-from .members import Member
+from .members import Reading
 
 SHORTEST_PREFIX = 2  # characters of a token that may be the first of a label's tokens
 
@@ -34,23 +34,21 @@ class Answer(NamedTuple):
     tokens: Sequence[Token] = ()
 
 
-def members_of_answers(
+def readings_of_answers(
     answers: Sequence[Answer], class_names: Sequence[str] | None, notes: list[str]
-) -> tuple[list[Member], Sequence[str]]:
-    """The members, and the class names: given, or the answers and true labels that there are."""
+) -> tuple[list[Reading], Sequence[str]]:
+    """All readings, and the class names: given, or the answers and true labels that there are."""
     names = class_names or _labels_in_answers(answers)
     reader = LabelReader(names)
-    members: dict[tuple[str, ...], Member] = {}
+    readings = []
     for answer in answers:
-        key = tuple(answer.factors.values())
-        member = members.setdefault(key, Member(answer.factors))
         label = answer.label
         position = None if label is None else reader.position(str(label))
         if position is not None:
             label = names[position]
-        member.add(answer.case, reader.read(answer), label)
+        readings.append(Reading(answer.factors, answer.case, reader.read(answer), label))
     notes.extend(reader.notes())
-    return list(members.values()), names
+    return readings, names
 
 
 def label_key(text: str) -> str:

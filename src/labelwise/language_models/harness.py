@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import softmax
 from .._errors import InputError
 from .answers import Answer
-from .members import Member, Outputs
+from .members import Outputs, Reading
 
 _DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.\-:]+$")
 Row = dict[str, Any]
@@ -38,55 +38,43 @@ def answer_of_sample(file: Outputs, row: Row) -> Answer:
     return Answer(factors, str(row["doc_id"]), row["filtered_resps"][0], row["target"])
 
 
-def members_of_options(
+def readings_of_options(
     files: Sequence[Outputs], notes: list[str]
-) -> tuple[list[Member], list[str] | None]:
-    """A member for each file, and the class names: the options, if all questions have the same
-    ones; else the classes are positions.
+) -> tuple[list[Reading], list[str] | None]:
+    """All readings, and the class names: the options, if all questions have the same ones; else the
+    classes are positions.
     """
     every = [row for file in files for row in file.rows]
-    _compare_documents(every, notes)
+    documents = {(row["doc_id"], row.get("doc_hash")) for row in every}
+    if len(documents) > len({doc_id for doc_id, _ in documents}):
+        notes.append("files may be of different documents: their `doc_hash` differ")
     names = _common_options(every)
     if names is None:
         notes.append("questions have different options: classes are their positions")
     notes.append("probabilities: softmax of the options' log-likelihoods, as for `acc`")
     n_options = max(len(_options(row)) for row in every)
-    members = []
+    readings = []
     for file in files:
-        member = Member(_model_and_task(file))
-        targets = _true_options(file.rows)
+        factors, targets = _model_and_task(file), _true_options(file.rows)
         if targets is None:
             notes.append(f"{file.path.name}: `target` is not one of the options and is not read")
         for i, row in enumerate(file.rows):
-            order = list(range(len(_options(row))))
+            options = _options(row)
+            order = list(range(len(options)))
             if names is not None:
-                order = [_options(row).index(name) for name in names]
+                order = list(map(options.index, names))
             scores = np.full(n_options, -np.inf)  # an option that this question does not have
             scores[: len(order)] = _log_likelihoods(row)[order]
             label: Any = None
             if targets is not None:
-                label = order.index(targets[i])
-                if names is not None:
-                    label = names[label]
-            member.add(str(row["doc_id"]), softmax(scores), label)
-        members.append(member)
-    return members, names
+                label = targets[i] if names is None else options[targets[i]]
+            readings.append(Reading(factors, str(row["doc_id"]), softmax(scores), label))
+    return readings, names
 
 
 def _model_and_task(file: Outputs) -> dict[str, str]:
     task = _DATE.sub("", file.path.stem.removeprefix("samples_"))
     return {"model": file.path.absolute().parent.name, "task": task, "file": file.path.stem}
-
-
-def _compare_documents(rows: Sequence[Row], notes: list[str]) -> None:
-    """Say so if a number is another document in another file."""
-    hashes: dict[Any, Any] = {}
-    for row in rows:
-        if hashes.setdefault(row["doc_id"], row.get("doc_hash")) != row.get("doc_hash"):
-            notes.append(
-                f"files may be of different documents: `doc_hash` of doc_id {row['doc_id']} differs"
-            )
-            return
 
 
 def _options(row: Row) -> list[str]:
@@ -119,12 +107,9 @@ def _log_likelihoods(row: Row) -> np.ndarray:
 def _common_options(rows: Sequence[Row]) -> list[str] | None:
     """The options, if all questions have the same ones, in any order."""
     names = _options(rows[0])
-    if len(set(names)) < len(names):  # such as the same end of two sentences
-        return None
-    for row in rows:
-        if sorted(_options(row)) != sorted(names):
-            return None
-    return names
+    sets = {tuple(sorted(_options(row))) for row in rows}
+    # some have the same text twice, such as the same end of two sentences
+    return names if len(sets) == 1 and len(set(names)) == len(names) else None
 
 
 def _true_options(rows: Sequence[Row]) -> list[int] | None:
@@ -138,13 +123,9 @@ def _true_options(rows: Sequence[Row]) -> list[int] | None:
             if is_position:
                 options = list(map(str, range(len(options))))
             target = str(row["target"]).strip()
-            if target not in options:
-                break
-            position = options.index(target)
-            right = position == np.argmax(_log_likelihoods(row))
-            if row.get("acc", right) != right:
-                break
-            targets.append(position)
+            best = options[np.argmax(_log_likelihoods(row))]
+            if target in options and row.get("acc", best == target) == (best == target):
+                targets.append(options.index(target))
         if len(targets) == len(rows):
             return targets
     return None

@@ -21,15 +21,14 @@ def answer_columns(
     called = columns_called(names, "answer")[:1]
     if called:
         return called
-    known = set()
+    known: set[str] = set()
     for role in ("y_true", "groups", "member", "further"):
-        known |= {*columns_called(names, role)}
+        known.update(columns_called(names, role))
     found = []
     for name in names:
-        if name in known or is_called_id(name) or is_called_measurement(name):
-            continue
         texts = [label_key(row[name]) for row in rows if row[name]]
-        if not texts or not are_few(set(texts), texts):
+        is_other = name in known or is_called_id(name) or is_called_measurement(name)
+        if is_other or not texts or not are_few(set(texts), texts):
             continue
         if class_names is None or set(texts) & set(map(label_key, class_names)):
             found.append(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -78,8 +77,7 @@ def order_of_model_classes(
     names = tuple(map(str, class_names))
     if sorted(names) == sorted(known):
         return names, list(map(known.index, names))
-    numbers = integer_names(known)
-    if numbers is None and set(known) != {"False", "True"}:
+    if integer_names(known) is None and set(known) != {"False", "True"}:
         unknown = next((name for name in names if name not in known), str(names))
         hint = did_you_mean(unknown, known)
         raise InputError(
@@ -88,31 +86,13 @@ def order_of_model_classes(
             fix=None if hint else "rename_classes",
             first=known[0],
         )
-    if (
-        numbers is not None
-        and len(names) == len(known)
-        and numbers.tolist() != [*range(len(known))]
-    ):
-        pairs = ", ".join(map("{} = {}".format, known, names))
-        warnings.warn(f"The models' classes are named in ascending order: {pairs}", stacklevel=3)
     return names, None
 
 
 def check_model_classes_agree(classes: Sequence[Sequence[Any]]) -> None:
-    """Refuse models whose classes are numbers and text, the same words written differently, or that
-    have no class in common.
+    """Refuse models whose classes are the same words written differently, or that have no class in
+    common. Numbers and text are the same class if they are written alike.
     """
-    first_of_kind: dict[bool, tuple[int, Any]] = {}  # a model and its first class
-    for i, names in enumerate(classes):
-        is_text = any(isinstance(name, str) for name in names)
-        first_of_kind.setdefault(is_text, (i, np.asarray(names).tolist()[0]))
-    if len(first_of_kind) == 2:
-        (i, number), (j, text) = first_of_kind[False], first_of_kind[True]
-        raise InputError(
-            f"the models must name their classes alike; model {i} has the number {number!r}, "
-            f"model {j} the text {text!r}",
-            fix="same_classes",
-        )
     sets = [set(map(str, names)) for names in classes]
     spellings: dict[str, str] = {}
     for name in sorted(set().union(*sets)):

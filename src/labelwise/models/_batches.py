@@ -104,26 +104,24 @@ def array_batches(x: Any, size: int | None) -> Iterator[Batch]:
     """Rows of an array, a table, or a mapping of arrays, ``size`` at a time; all at once without
     it.
     """
-    if isinstance(x, Mapping):
-        n = len(Batch((), x))
-        size = size or n
-        for start in range(0, n, size):
-            yield Batch((), {key: value[start : start + size] for key, value in x.items()})
-        return
     x = np.asarray(x) if isinstance(x, list | tuple) else x
-    if not hasattr(x, "shape"):
+    whole = Batch((x,), {})
+    if isinstance(x, Mapping):
+        whole = Batch((), x)
+    elif not hasattr(x, "shape"):
         raise TypeError(
             "`X` must be an array, a table, a mapping of arrays or a loader of batches; got "
             f"{type(x).__name__}. "
             "Wrap a torch Dataset in a DataLoader"
         )
-    if len(x.shape) == 0 or x.shape[0] == 0:
+    elif len(x.shape) == 0 or x.shape[0] == 0:
         raise ValueError(
             f"`X` must hold at least one instance on its first axis; got shape {tuple(x.shape)}"
         )
-    if size is None or x.shape[0] <= size:
-        yield Batch((x,), {})
+    if size is None or len(whole) <= size:
+        yield whole
         return
-    rows = getattr(x, "iloc", x)  # a table by position
-    for start in range(0, x.shape[0], size):
-        yield Batch((rows[start : start + size],), {})
+    for start in range(0, len(whole), size):
+        rows = slice(start, start + size)  # of a table by position
+        args = tuple(getattr(values, "iloc", values)[rows] for values in whole.args)
+        yield Batch(args, {key: values[rows] for key, values in whole.kwargs.items()})

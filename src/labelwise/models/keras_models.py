@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ._adapter import Adapter, each_model
 from ._batches import Batch
 
 
-def keras_adapter(models: Sequence[Any]) -> Adapter:
-    """Models of Keras 3."""
+def scores_of_keras_model(model: Any, batch: Batch) -> Any:
+    """What a model of Keras 3 gives for a batch."""
     from keras import ops
 
-    def predict(model: Any, batch: Batch) -> Any:
-        return ops.convert_to_numpy(model(batch.only, training=False))
-
-    return Adapter(each_model(models, predict), "unknown", batch_size=1024)
+    return ops.convert_to_numpy(model(batch.only, training=False))

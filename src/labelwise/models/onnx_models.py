@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from ._adapter import Adapter, each_model
 from ._batches import Batch
 
 _ONNX_TYPES = {
@@ -19,14 +18,10 @@ _ONNX_TYPES = {
 }
 
 
-def onnx_adapter(sessions: Sequence[Any]) -> Adapter:
-    """Sessions of classifiers: the last output that is no label, as exported from scikit-learn
-    (also with ZipMap) or from torch.
+def scores_of_session(session: Any, batch: Batch) -> np.ndarray:
+    """The last output that is no label, as exported from scikit-learn (also with ZipMap) or from
+    torch.
     """
-    return Adapter(each_model(sessions, _scores_of_session), "unknown", batch_size=1024)
-
-
-def _scores_of_session(session: Any, batch: Batch) -> np.ndarray:
     feed = {}
     for i, wanted in enumerate(session.get_inputs()):
         if wanted.name in batch.kwargs:

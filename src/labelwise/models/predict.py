@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,32 +19,20 @@ from ..distributions import Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of_members
 from ._adapter import Adapter, each_model, order_of_model_classes
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from .keras_models import keras_adapter
-from .onnx_models import onnx_adapter
+from .keras_models import scores_of_keras_model
+from .onnx_models import scores_of_session
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 
 
-class _Options(TypedDict, total=False):
-    activation: str | None
-    class_names: ClassNames | None
-    class_axis: int
-    n_samples: int | None
-    extra_modules: Sequence[type]
-    batch_size: int | None
-    rng: int | np.random.Generator | None
-
-
 @overload
 def from_models(
-    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
-) -> Ensemble | MultiLabelEnsemble: ...
-@overload
-def from_models(
-    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
+    models: Any, X: Any, *, return_labels: Literal[True], **options: Any
 ) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
-def from_models(
+@overload
+def from_models(models: Any, X: Any, **options: Any) -> Ensemble | MultiLabelEnsemble: ...
+def from_models(  # type: ignore[misc]  # by name
     models: Any,
     X: Any,
     *,
@@ -72,7 +60,7 @@ def from_models(
         - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting,
           `~sklearn.calibration.CalibratedClassifierCV`, also inside
           `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
-          classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
+          classifiers, such as ``cross_validate(..., return_estimator=True)["estimator"]``.
         - xgboost, lightgbm, catboost: lists of classifiers.
         - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda
           x: net.apply(params, x)``).
@@ -108,7 +96,7 @@ def from_models(
 
     Returns
     -------
-    Ensemble or MultiLabelEnsemble
+    Ensemble or MultiLabelEnsemble, with ``return_labels`` (q, y_true)
         ``probs`` (M, N, ..., K); a tensor if ``X`` is one, otherwise NumPy. **Two classes**: where
         a model gives one number for each instance, shape (N,) or (N, 1), it is the probability (or
         logit) of the second class, and the result has K = 2 classes. The index of a table ``X`` is
@@ -133,12 +121,12 @@ def from_models(
     if is_loader(X):
         check_loader(X, return_labels)
         batches = loader_batches(X)
+    elif return_labels:
+        raise ValueError(
+            "`return_labels` needs a loader that gives labels; `X` has none. You have the labels "
+            "of an array already"
+        )
     else:
-        if return_labels:
-            raise ValueError(
-                "`return_labels` needs a loader that gives labels; `X` has none. You have the "
-                "labels of an array already"
-            )
         if batch_size is not None:
             check_positive(batch_size, "batch_size")
         batches = array_batches(X, batch_size or adapter.batch_size)
@@ -182,21 +170,11 @@ def from_models(
 
 def _models_and_names(models: Any) -> tuple[Any, Sequence[str] | None]:
     """A model or a list of models, and the names of the members if there are any."""
-    if is_model_of(models, "torch.nn", "ModuleDict"):
-        models = dict(models.items())
+    if is_model_of(models, "torch.nn", "ModuleDict") or isinstance(models, Mapping):
+        return list(models.values()), list(map(str, models))
     if is_model_of(models, "torch.nn", "ModuleList"):
-        return list(models), None
-    if not isinstance(models, Mapping):
-        return models, None
-    if "fit_time" in models:  # the result of cross_validate
-        if "estimator" not in models:
-            raise TypeError(
-                "`models` must be models or the result of cross_validate(..., "
-                f"return_estimator=True); got {sorted(models)}"
-            )
-        folds = models["estimator"]
-        return folds, [f"fold {i}" for i in range(len(folds))]
-    return list(models.values()), list(map(str, models))
+        models = list(models)
+    return models, None
 
 
 def _adapter_of(
@@ -218,28 +196,31 @@ def _adapter_of(
     if n_samples is not None:
         kind = type(several[0]).__name__
         raise ValueError(f"`n_samples` is for dropout in torch modules; got {n_samples} for {kind}")
-    if all_are("keras", "Model"):
-        return keras_adapter(several)
-    if all_are("onnxruntime", "InferenceSession"):
-        return onnx_adapter(several)
     # an estimator without predict_proba is refused with the reason
     estimators = all_are("sklearn.base", "BaseEstimator")
     if estimators or all(hasattr(model, "predict_proba") for model in several):
         from .sklearn_models import sklearn_adapter
 
         return sklearn_adapter(several, single=single)
-    if all(callable(model) and not isinstance(model, type) for model in several):
+    predict: Callable[[Any, Batch], Any]
+    if all_are("keras", "Model"):
+        predict = scores_of_keras_model
+    elif all_are("onnxruntime", "InferenceSession"):
+        predict = scores_of_session
+    elif all(callable(model) and not isinstance(model, type) for model in several):
+        predict = _scores_of_function
+    else:
+        raise TypeError(
+            "`models` must be torch modules, classifiers with predict_proba, Keras models, "
+            "ONNX Runtime sessions or functions, all of one kind; got "
+            + ", ".join(sorted({type(model).__name__ for model in several}))
+        )
+    return Adapter(each_model(several, predict), "unknown", batch_size=1024)
 
-        def predict(model: Any, batch: Batch) -> Any:
-            fitted = batch.fitted_to(model)
-            return model(*fitted.args, **fitted.kwargs)
 
-        return Adapter(each_model(several, predict), "unknown", batch_size=1024)
-    raise TypeError(
-        "`models` must be torch modules, classifiers with predict_proba, Keras models, "
-        "ONNX Runtime sessions or functions, all of one kind; got "
-        + ", ".join(sorted({type(model).__name__ for model in several}))
-    )
+def _scores_of_function(function: Any, batch: Batch) -> Any:
+    fitted = batch.fitted_to(function)
+    return function(*fitted.args, **fitted.kwargs)
 
 
 def is_model_of(model: Any, module: str, name: str) -> bool:
@@ -257,11 +238,11 @@ def _scores_of_models(
     with adapter.running():
         for batch in batches:
             outputs = list(map(to_numpy, adapter.predict(batch)))
-            shape = outputs[0].shape
-            for output in outputs:
-                if output.shape != shape:
-                    shapes = " and ".join(map(str, sorted((shape, output.shape))))
-                    raise ValueError(f"the models must give outputs of one shape; got {shapes}")
+            shape, *others = sorted({output.shape for output in outputs})
+            if others:
+                raise ValueError(
+                    f"the models must give outputs of one shape; got {shape} and {others[0]}"
+                )
             if shape[:1] != (len(batch),):
                 raise ValueError(
                     "the models must give one row of scores per instance; got shape "
@@ -378,15 +359,8 @@ def _check_models_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) 
     if adapter.scores == "probabilities" or probabilities.all() or not probabilities.any():
         return
     raise InputError(
-        "the models must all give probabilities, or all logits; "
-        f"{_models_give(np.flatnonzero(probabilities))} {rule}, "
-        f"{_models_give(np.flatnonzero(~probabilities))} logits. "
+        "the models must all give probabilities, or all logits; of those numbered from 0, "
+        f"{listed(np.flatnonzero(probabilities).tolist())} give {rule}, "
+        f"{listed(np.flatnonzero(~probabilities).tolist())} logits. "
         "Take the softmax or sigmoid out of the first, or apply it in the others too"
     )
-
-
-def _models_give(positions: np.ndarray) -> str:
-    numbers = listed(positions.tolist())
-    if len(positions) == 1:
-        return f"model {numbers} gives"
-    return f"models {numbers} give"

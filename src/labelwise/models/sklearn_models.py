@@ -15,7 +15,6 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -110,16 +109,15 @@ def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[n
         return list(model.predict_distribution(X).probs)
     if isinstance(model, CalibratedClassifierCV):  # which gives all members all its classes
         return [member.predict_proba(X) for member in model.calibrated_classifiers_]
-    features: Any = [None] * len(model.estimators_)
-    if isinstance(model, BaggingClassifier):
-        features = model.estimators_features_
+    if not isinstance(model, VotingClassifier):  # whose members check the values, as these do
+        kind = np.float32 if isinstance(model, FORESTS) else None
         X = validate_data(
-            model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False
-        )
-    elif isinstance(model, FORESTS):
-        finite = "allow-nan" if get_tags(model).input_tags.allow_nan else True
-        X = validate_data(
-            model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False
+            model,
+            X,
+            accept_sparse=["csr", "csc"],
+            dtype=kind,
+            ensure_all_finite=False,
+            reset=False,
         )
     for member in model.estimators_:
         if not hasattr(member, "predict_proba"):
@@ -127,8 +125,10 @@ def _predict_members(model: Any, transformers: list[Pipeline], X: Any) -> list[n
     # All fit their members on encoded labels: a member's classes_ are positions in the ensemble's.
     positions = np.arange(len(model.classes_))
     tasks = []
-    for member, columns in zip(model.estimators_, features, strict=True):
-        seen = X if columns is None else X[:, columns]
+    for i, member in enumerate(model.estimators_):
+        seen = X
+        if isinstance(model, BaggingClassifier):
+            seen = X[:, model.estimators_features_[i]]
         tasks.append(delayed(predict_all_classes)(member, seen, positions))
     return list(Parallel(n_jobs=model.n_jobs, require="sharedmem")(tasks))
 

@@ -33,12 +33,12 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     epistemic = np.nan_to_num(np.asarray(means.epistemic.value)[order])
     aleatoric = np.nan_to_num(np.asarray(means.aleatoric.value)[order])
     stack_bars(ax, epistemic, aleatoric)
-    ends = np.asarray([means.epistemic.low, means.epistemic.high], dtype=float)
-    if ends.ndim == 2 and np.all(np.isfinite(ends)):
-        low, high = ends[:, order]
-        bars = np.maximum([epistemic - low, high - epistemic], 0)
-        place = np.arange(len(order))
-        ax.errorbar(place, epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1)
+    if np.ndim(means.epistemic.low):  # there are intervals
+        ends = np.stack([means.epistemic.low, means.epistemic.high])[:, order]
+        bars = np.abs(ends - epistemic)
+        ax.errorbar(
+            range(len(order)), epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1
+        )
     name_bars(ax, [tick_text(by.class_names[k], 18) for k in order])
     ax.set_ylabel(f"mean uncertainty\n{where}")
     add_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)  # above the axes

@@ -16,6 +16,8 @@ from ._style import REFERENCE, add_legend, line_style, new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_REJECTED = 0.98  # the end is noisy
+
 
 def plot_rejection(
     curves: RejectionCurve | Mapping[str, RejectionCurve],
@@ -32,26 +34,18 @@ def plot_rejection(
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
         style = line_style(i, name)
-        ax.plot(100 * curve.rejected, curve.value, label=name or None, **style)
-        band = curve.band
-        if band is not None:
-            shade = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
+        kept = curve.rejected <= MOST_REJECTED
+        ax.plot(100 * curve.rejected[kept], curve.value[kept], label=name or None, **style)
+        if curve.band is not None:
+            band, shade = curve.band, {"color": style["color"], "alpha": 0.15, "linewidth": 0}
             ax.fill_between(100 * band.rejected, band.low, band.high, **shade)
     ax.axhline(first.random, label="random", **REFERENCE)
-    ax.plot(100 * first.rejected, first.oracle, ":", label="oracle", **REFERENCE)
-    ax.set_xlabel("rejected (%)")
+    kept = first.rejected <= MOST_REJECTED
+    ax.plot(100 * first.rejected[kept], first.oracle[kept], ":", label="oracle", **REFERENCE)
     mean = first.kind
     if first.kind != "accuracy":
         mean = f"mean {first.kind}"
-    ax.set_ylabel(f"{mean} of the rest")
-    ax.set_xlim(0, 100)
-    shown = []
-    for curve in named.values():
-        start = curve.rejected <= 0.98  # the end is noisy
-        shown += [*curve.value[start], *curve.oracle[start]]
-    low, high = min(shown), max(shown)
-    margin = 0.05 * (high - low) or 0.05
-    ax.set_ylim(min(low, first.random) - margin, high + margin)
+    ax.set(xlabel="rejected (%)", ylabel=f"{mean} of the rest", xlim=(0, 100))
     add_legend(ax)
     return ax
 
@@ -78,12 +72,11 @@ def plot_detection(
     bins = np.histogram_bin_edges(np.concatenate([inside, outside]), bins=40).tolist()
     for i, (scores, name) in enumerate(zip((inside, outside), names, strict=True)):
         color = line_style(i)["color"]
-        ax.hist(scores, bins, density=True, alpha=0.55, color=color, label=name)
-        ax.hist(scores, bins, density=True, histtype="step", color=color, linewidth=1.2)
+        look = {"facecolor": (color, 0.55), "edgecolor": color, "linewidth": 1.2}
+        ax.hist(scores, bins, density=True, histtype="stepfilled", label=name, **look)
     auroc = detection_scores(inside, outside).auroc
     ax.set_title(f"AUROC {float(auroc.value):.3f}", fontsize=10)
-    ax.set_xlabel("score")
-    ax.set_ylabel("density")
+    ax.set(xlabel="score", ylabel="density")
     add_legend(ax)
     return ax
 
@@ -100,14 +93,9 @@ def plot_reliability(
     for i, (name, curve) in enumerate(named.items()):
         bars = np.stack([curve.frequency - curve.low, curve.high - curve.frequency])
         label = f"{name} (error {curve.error:.3f})".strip()
-        style = line_style(i) | {"marker": "o", "markersize": 4, "label": label}
-        if np.all(np.isfinite(bars)):
-            style |= {"yerr": np.maximum(bars, 0), "capsize": 2}
-        ax.errorbar(curve.forecast, curve.frequency, **style)
-    ax.set_xlabel("forecast probability")
-    ax.set_ylabel("observed frequency")
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    ax.set_aspect("equal")
+        style = line_style(i) | {"marker": "o", "markersize": 4, "capsize": 2}
+        ax.errorbar(curve.forecast, curve.frequency, np.abs(bars), label=label, **style)
+    ax.set(xlabel="forecast probability", ylabel="observed frequency", aspect="equal")
+    ax.axis((0, 1, 0, 1))
     add_legend(ax)
     return ax

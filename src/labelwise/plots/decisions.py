@@ -42,7 +42,7 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
     price = plan.problem.ask
     if price is not None:
         ax.axhline(price, linestyle="--", label="price of asking", **REFERENCE)
-    ax.set_xlabel("value of knowing the probabilities, if the spread is right")
-    ax.set_ylabel("value of an expert's answer")
+    knowing = "value of knowing the probabilities, if the spread is right"
+    ax.set(xlabel=knowing, ylabel="value of an expert's answer")
     add_legend(ax)
     return ax

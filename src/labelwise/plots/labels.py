@@ -39,8 +39,11 @@ def plot_labels(
     """
     epistemic, aleatoric = _bars_of_instance(u.epistemic, i), _bars_of_instance(u.aleatoric, i)
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), max_labels) + 1), 2.8))
-    always = [k for k in (y_true, y_pred) if k is not None]
-    shown = _labels_to_show(epistemic + aleatoric, max_labels, always)
+    shown = np.arange(len(epistemic))
+    if len(shown) > max_labels:
+        highest = np.argsort(-(epistemic + aleatoric), kind="stable")[:max_labels]
+        always = [k for k in (y_true, y_pred) if k is not None]
+        shown = np.unique([*highest, *always])
     stack_bars(ax, epistemic[shown], aleatoric[shown])
     names = {k: tick_text(u.class_names[k], 18) for k in shown.tolist()}
     longest = max(map(len, names.values()))
@@ -51,9 +54,11 @@ def plot_labels(
         if k == y_true:
             tick.set_color(TRUTH)
             tick.set_fontweight("bold")
-    ax.set_ylabel("uncertainty" + _unit_of_bars(u))
+    unit = ""
+    if getattr(u.loss, "base", None) == 2 and np.ndim(u.unit) == 0:
+        unit = " (bits)"
     top = float(np.max((epistemic + aleatoric)[shown], initial=0.0))
-    ax.set_ylim(0, 1.05 * top or 1)
+    ax.set(ylabel=f"uncertainty{unit}", ylim=(0, 1.05 * top or 1))
     return ax
 
 
@@ -92,8 +97,7 @@ def plot_gallery(
         pictures = np.moveaxis(pictures, 1, -1)
     if titles is None:
         titles = [f"#{i}" for i in chosen]
-    shown = zip(chosen, titles, strict=True)
-    for (left, right), (i, title) in zip(axes.reshape(-1, 2), shown, strict=False):
+    for (left, right), i, title in zip(axes.reshape(-1, 2), chosen, titles, strict=False):
         left.imshow(pictures[i], cmap="gray", interpolation="nearest")  # colors stay as they are
         left.set_title(title, fontsize=9)
         right.set_axis_on()
@@ -119,16 +123,3 @@ def _bars_of_instance(part: Array, i: int | None) -> np.ndarray:
     if not -len(values) <= i < len(values):
         raise ValueError(f"`i` must be one of the {len(values)} instances; got {i}")
     return np.asarray(values[i])
-
-
-def _labels_to_show(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
-    if len(total) <= max_labels:
-        return np.arange(len(total))
-    highest = np.argsort(-total, kind="stable")[:max_labels]
-    return np.unique(np.append(highest, always).astype(int))
-
-
-def _unit_of_bars(u: Uncertainty) -> str:
-    if getattr(u.loss, "base", None) == 2 and np.ndim(u.unit) == 0:
-        return " (bits)"
-    return ""
