@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._errors import did_you_mean
 from .._tables import Summary, counted, enumerated
-from ._output import Section, echo
+from ._output import echo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ def candidates(tags: np.ndarray, only: Sequence[str], exclude: Sequence[str]) ->
     return chosen
 
 
-def compare_tags(found: InstanceSummary, tags: np.ndarray) -> Section:
+def compare_tags(found: InstanceSummary, tags: np.ndarray) -> tuple[list[dict[str, Any]], str]:
     """Accuracy and uncertainty of the cases with each tag, beside all of them."""
     groups = {ALL: tags == tags}
     groups |= {tag: tags == tag for tag in _distinct(tags)}
