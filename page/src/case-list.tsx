@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals-core";
 import { createRef } from "preact";
 import { columnOf, derived, inDistribution, listed, numeric, wrong } from "./cases";
 import { AmountBar, Find, Panel, Segments, Select } from "./count";
-import { meta, nameOfRow, noCodes, numberColumn, textColumn } from "./data";
+import { meta, nameOfRow, noCodes, numberColumn, textColumn, hasIds, secondOrder } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
 import { Rows, type View } from "./rows";
@@ -179,7 +179,7 @@ function Tiles({ rows }: { rows: Uint32Array }) {
 /** Ranks of the cases to be labeled next: most epistemic first, but each predicted class in turn. */
 const ranks = computed(() => {
   const [column, predicted] = [
-    columnOf(meta.second_order === "none" ? "total" : "epistemic"),
+    columnOf(secondOrder === "none" ? "total" : "epistemic"),
     columnOf("pred"),
   ];
   const base = inDistribution.value;
@@ -268,7 +268,7 @@ export function CaseList() {
             options={sortOptions()}
             change={(value) => go({ sort: value, case: "" })}
           />
-          {meta.ids && <IdSearch />}
+          {hasIds && <IdSearch />}
           <button
             class="quiet"
             title="Most epistemic first, each predicted class in turn"

@@ -16,6 +16,7 @@ import {
   nameOfRow,
   storedColumn,
   textColumn,
+  secondOrder,
 } from "./data";
 import { fileMembers } from "./drop";
 import * as format from "./format";
@@ -142,7 +143,7 @@ function spread(members: { at: number; p: number }[]): { at: number; p: number; 
 }
 
 function Dots({ row }: { row: LabelRow }) {
-  const lettered = row.members.length <= LETTERED && meta.second_order === "members";
+  const lettered = row.members.length <= LETTERED && secondOrder === "members";
   const at = (p: number) => `${3 + 94 * p}%`;
   const y = lettered ? 21 : 9;
   return (
@@ -196,7 +197,7 @@ function Labels({ row }: { row: number }) {
   if (rows[0].members.length > 0)
     views.push({
       key: "members",
-      title: meta.second_order === "members" ? "members" : "draws",
+      title: secondOrder === "members" ? "members" : "draws",
       class: "dotcell",
       cell: (each) => (
         <>

@@ -15,6 +15,7 @@ import {
   storedColumn,
   storedWeights,
   textColumn,
+  sampled,
 } from "./data";
 import { type Filter, type Term, writeTerms } from "./hash";
 import { recomputed, recomputedBits, switchedOff } from "./members";
@@ -168,7 +169,7 @@ function applyFilter(mask: Uint8Array, filter: Filter): boolean {
 
 /** Rows that take part at all: in distribution, and embedded while members are switched off. */
 export const inDistribution = computed<Uint8Array | null>(() => {
-  if (meta.sampled && storedWeights.value === null) return null;
+  if (sampled && storedWeights.value === null) return null;
   const mask = everyRow();
   if (hasColumn("dataset")) {
     const set = storedColumn("dataset");

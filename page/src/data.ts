@@ -9,6 +9,14 @@ export const R = meta.rows;
 export const K = meta.class_names.length;
 export const L = meta.labels.length;
 
+export const hasIds = meta.columns.some(({ name }) => name === "id");
+/** Rows stand for several cases. */
+export const sampled = "weight" in meta.blocks;
+/** Uncertainty is the mean over events that overlap instead of their sum. */
+export const averaged = /overlapping|pairs/.test(meta.structure);
+const many = meta.members === null ? "draws" : "members";
+export const secondOrder = meta.members?.length === 1 ? "none" : many;
+
 export const columnMetas = signal<ColumnMeta[]>(meta.columns);
 
 type Numbers = Codes | Float32Array | Float64Array;
@@ -175,18 +183,18 @@ export function setBlock(name: string, about: BlockMeta, values: Codes): void {
 export const storedWeights = computed(() => block("weight") as Float32Array | null);
 
 const rowOf = computed<Map<string, number>>(() => {
-  const ids = meta.ids ? textColumn("id") : null;
+  const ids = hasIds ? textColumn("id") : null;
   return new Map((ids ?? []).map((id, row) => [id, row]));
 });
 
 /** How a row is called: its id, or its number from 1. */
 export function nameOfRow(row: number): string {
-  const ids = meta.ids ? textColumn("id") : null;
+  const ids = hasIds ? textColumn("id") : null;
   return ids?.[row] ?? `#${row + 1}`;
 }
 
 export function rowNamed(name: string): number | null {
-  const row = meta.ids ? rowOf.value.get(name) : undefined;
+  const row = hasIds ? rowOf.value.get(name) : undefined;
   if (row !== undefined) return row;
   const match = /^#(\d+)$/.exec(name);
   if (match === null) return null;

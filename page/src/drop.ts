@@ -16,6 +16,9 @@ import {
   setBlock,
   loaded,
   noCodes,
+  hasIds,
+  sampled,
+  secondOrder,
 } from "./data";
 import * as format from "./format";
 import { type CaseMembers, binned, membersAt, embedded } from "./members";
@@ -89,7 +92,7 @@ async function readPredictions(file: File): Promise<string> {
       `its shape is (${array.shape.join(", ")}); this page is about ${meta.n} cases and ${K} classes`,
     );
   }
-  if (meta.sampled)
+  if (sampled)
     throw new Error(
       "this page holds a sample of the cases, whose positions in the file are not known",
     );
@@ -108,7 +111,7 @@ async function readPredictions(file: File): Promise<string> {
 /** Whether the first embedded case has the same members in the file. */
 async function agrees(): Promise<boolean> {
   const found = embedded.value;
-  if (found === null || meta.second_order !== "members" || found.labels !== null) return true;
+  if (found === null || secondOrder !== "members" || found.labels !== null) return true;
   const [stored, read] = [membersAt(0), await readCase(found.rows[0])];
   if (stored === null || read === null || stored.probs.length !== read.probs.length) return false;
   return stored.probs.every((p, i) => Math.abs(p - read.probs[i]) < 1e-3);
@@ -121,7 +124,7 @@ function idColumn(header: string[], rows: string[][]): { at: number; matched: nu
   header.forEach((_, at) => {
     let matched = 0;
     for (const row of rows)
-      if (names.has(row[at]) || (!meta.ids && rowNamed("#" + row[at]) !== null)) matched++;
+      if (names.has(row[at]) || (!hasIds && rowNamed("#" + row[at]) !== null)) matched++;
     if (matched > best.matched) best = { at, matched };
   });
   return best;
@@ -133,9 +136,9 @@ async function readTable(file: File): Promise<string> {
   let header = first;
   if (header === undefined || rows.length === 0) throw new Error("it has no rows");
   const named = header.findIndex((name) => /^(id|ids|case|row)$/i.test(name.trim()));
-  const { at, matched } = meta.ids ? idColumn(header, rows) : { at: named, matched: rows.length };
+  const { at, matched } = hasIds ? idColumn(header, rows) : { at: named, matched: rows.length };
   if (at < 0 || matched === 0) {
-    const why = meta.ids
+    const why = hasIds
       ? `none of its columns holds ids like ${nameOfRow(0)}`
       : "it needs a column “row” with numbers from 1";
     throw new Error(why);
@@ -251,7 +254,7 @@ export async function openFiles(files: File[]): Promise<void> {
     for (const file of images) map.set(stem(file.name), file);
     droppedImages.value = map;
     let matched = 0;
-    if (meta.ids) for (const id of rowsByName().keys()) if (map.has(stem(id))) matched++;
+    if (hasIds) for (const id of rowsByName().keys()) if (map.has(stem(id))) matched++;
     said.push(
       `${format.plural(images.length, "picture")} read; ${format.plural(matched, "case")} of this page have one.`,
     );

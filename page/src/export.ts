@@ -2,7 +2,7 @@
 
 import { columnOf, listed } from "./cases";
 import { csvCell } from "./csv";
-import { columnMetas, loaded, meta, nameOfRow, storedColumn, textColumn } from "./data";
+import { columnMetas, loaded, meta, nameOfRow, storedColumn, textColumn, hasIds } from "./data";
 import { predictionWords } from "./case-list";
 import { cells, shade } from "./matrix";
 import type { Costs } from "./measures";
@@ -24,7 +24,7 @@ function rows(): Uint32Array {
 
 /** A case in a file that others read: its id, or its number from 1. */
 function exported(row: number): string {
-  return meta.ids ? nameOfRow(row) : String(row + 1);
+  return hasIds ? nameOfRow(row) : String(row + 1);
 }
 
 export function idsText(): string {
@@ -37,7 +37,7 @@ export async function selectionCsv(): Promise<string> {
   );
   await loaded(shown.map(({ name }) => name));
   const header = [
-    meta.ids ? "id" : "row",
+    hasIds ? "id" : "row",
     "predicted",
     ...(meta.labelled ? ["truth"] : []),
     ...shown.map(({ name }) => name),
@@ -65,7 +65,7 @@ function cellText(name: string, kind: string, row: number): string {
 }
 
 export function tagsCsv(): string {
-  const lines = [`${meta.ids ? "id" : "row"},tag,note`];
+  const lines = [`${hasIds ? "id" : "row"},tag,note`];
   for (const [row, { tag, note }] of [...tags.value].sort((a, b) => a[0] - b[0])) {
     lines.push([exported(row), tag, note].map(csvCell).join(","));
   }
@@ -101,9 +101,9 @@ export function asPython(): string {
   const chosen = rows();
   let found: string;
   if (chosen.length <= MOST_LISTED) {
-    const list = Array.from(chosen, (row) => (meta.ids ? JSON.stringify(nameOfRow(row)) : row));
+    const list = Array.from(chosen, (row) => (hasIds ? JSON.stringify(nameOfRow(row)) : row));
     found = `[${list.join(", ")}]`;
-  } else if (meta.ids) found = 'open("ids.txt", encoding="utf-8").read().splitlines()';
+  } else if (hasIds) found = 'open("ids.txt", encoding="utf-8").read().splitlines()';
   else found = 'np.loadtxt("ids.txt", dtype=int) - 1';
   const saved =
     chosen.length > MOST_LISTED ? "; save ids.txt with Export, ids of the selection" : "";
@@ -113,7 +113,7 @@ export function asPython(): string {
     "",
     'cases = lw.load_predictions("predictions.npz")',
     `# ${format.plural(chosen.length, "case")} in the order of the list${saved}`,
-    ...(meta.ids
+    ...(hasIds
       ? [
           "place = {str(name): row for row, name in enumerate(cases.ids[:])}",
           `rows = [place[name] for name in ${found}]`,

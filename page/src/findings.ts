@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals-core";
 import { columnOf, inDistribution, wrong } from "./cases";
-import { R, meta } from "./data";
+import { R, meta, secondOrder } from "./data";
 import * as format from "./format";
 import type { Filter } from "./hash";
 import { type Pair, pairs } from "./pairs";
@@ -54,7 +54,7 @@ export const findings = computed<Finding[]>(() => {
   const most = confused.find(({ n }) => n > 1);
   if (most) add("most", most, ", the most frequent confusion.");
   const many = confused.filter(({ n }) => n >= FEWEST);
-  if (many.length > 1 && meta.second_order !== "none") {
+  if (many.length > 1 && secondOrder !== "none") {
     const share = ({ aleatoric, epistemic }: Pair) => epistemic / (aleatoric + epistemic || 1);
     const apart = many.reduce((best, pair) => (share(pair) > share(best) ? pair : best));
     const words = format.percent(share(apart), 0);

@@ -164,7 +164,7 @@ function byClass(mask: Uint8Array): Grouped | null {
   const sets = meta.events?.map(({ inside }) => inside) ?? meta.class_names.map((_, k) => [k]);
   const parts = labelParts(mask);
   // events that overlap are counted one by one
-  const apart = meta.events !== null && !meta.partition;
+  const apart = meta.events !== null && meta.structure !== "partition";
   const groups: Group[] = [];
   for (const [first, some] of apart
     ? sets.map((inside, e) => [e, [inside]] as const)

@@ -37,7 +37,7 @@ export interface Cells {
 }
 
 const OUTCOMES = ["hit", "missed", "alarm"];
-const eventsPossible = meta.events !== null && meta.partition && !meta.multilabel;
+const eventsPossible = meta.events !== null && meta.structure === "partition" && !meta.multilabel;
 
 const shownClasses = computed<number[]>(() => {
   const find = rowsText.value.startsWith("find:") ? rowsText.value.slice(5).toLowerCase() : "";
@@ -53,7 +53,7 @@ const shownClasses = computed<number[]>(() => {
       ? Array.from({ length: K }, (_, k) => k)
       : worstBlock(pairs.value, K, MOST_SHOWN);
   // grades keep their order
-  const ordered = meta.events !== null && !meta.partition;
+  const ordered = meta.events !== null && meta.structure !== "partition";
   return ordered && K <= MOST_SHOWN ? chosen : neighbors(chosen, pairs.value);
 });
 const rowsText = computed(() => current.rows);

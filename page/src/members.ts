@@ -13,6 +13,7 @@ import {
   numberColumn,
   storedColumn,
   withCodes,
+  averaged,
 } from "./data";
 import { decompose, meanOf } from "./measures";
 import { now as current } from "./state";
@@ -186,7 +187,7 @@ export const recomputed = computed<Recomputed | null>(() => {
     }
     const { probs, width: labels } = asked(members);
     const parts = decompose(probs, labels, members.weights, loss);
-    const scale = meta.averaged ? 1 / labels : 1;
+    const scale = averaged ? 1 / labels : 1;
     for (const part of ["total", "aleatoric", "epistemic"] as const) {
       let sum = 0;
       for (let k = 0; k < labels; k++) sum += parts[part][k];

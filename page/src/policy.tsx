@@ -88,7 +88,7 @@ function CurveChart() {
   const main = found?.[by] ?? [];
   if (!found || !(main[0]?.kept > 0)) return null;
   const risks = Object.values(found).flatMap((points) => points.filter((p) => p.share < 0.8));
-  const most = Math.max(...risks.map(({ risk }) => risk), 1e-6) * 1.08;
+  const most = Math.min(1.08 * Math.max(...risks.map(({ risk }) => risk), 1e-6), 1);
   const x = (u: number) => FRAME.x(u).toFixed(1);
   const y = (risk: number) => FRAME.y(Math.min(risk / most, 1)).toFixed(1);
   const path = (points: [number, number][]) =>

@@ -239,30 +239,30 @@ function cutsOfShare(
 ): Int32Array {
   const { codes, missing } = column;
   const bins = column.centers.length;
-  const cuts = new Int32Array(size);
+  const cuts = new Int32Array(size).fill(falling ? bins : -1);
   const w = weights.value;
-  const atOnce = Math.max(1, Math.floor(TABLE / (bins + 1)));
+  const atOnce = Math.max(1, Math.floor(TABLE / bins));
   for (let first = 0; first < size; first += atOnce) {
     const some = Math.min(atOnce, size - first);
-    const table = new Float64Array(some * (bins + 1)); // the last bin is "missing"
+    const table = new Float64Array(some * bins);
+    const sums = new Float64Array(some);
     for (let i = 0; i < R; i++) {
       const g = groups[i] - first;
       if (base[i] === 0 || g < 0 || g >= some) continue;
-      const code = codes[i];
-      table[g * (bins + 1) + (code === missing ? bins : code)] += w[i];
+      if (codes[i] !== missing) table[g * bins + codes[i]] += w[i];
+      sums[g] += w[i];
     }
     for (let g = 0; g < some; g++) {
-      const counts = table.subarray(g * (bins + 1), (g + 1) * (bins + 1));
-      cuts[first + g] = cutOf(counts, share, falling);
+      if (sums[g] === 0) continue; // of very many classes, most are never predicted
+      const counts = table.subarray(g * bins, (g + 1) * bins);
+      cuts[first + g] = cutOf(counts, share * sums[g], falling);
     }
   }
   return cuts;
 }
 
-function cutOf(counts: Float64Array, share: number, falling: boolean): number {
-  const bins = counts.length - 1;
-  let wanted = 0;
-  for (const n of counts) wanted += share * n;
+function cutOf(counts: Float64Array, wanted: number, falling: boolean): number {
+  const bins = counts.length;
   let cut = falling ? bins : -1;
   let taken = 0;
   for (let b = 0; b < bins; b++) {

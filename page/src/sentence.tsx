@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals-core";
 import { columnOf, inDistribution, selected, titleOf, wrong } from "./cases";
 import { Count, Figure } from "./count";
-import { R, meta } from "./data";
+import { R, meta, sampled } from "./data";
 import { findings } from "./findings";
 import * as format from "./format";
 import type { Filter } from "./hash";
@@ -99,7 +99,7 @@ function Words({ now }: { now: Sums }) {
           </span>
         </>
       )}
-      {meta.sampled && (
+      {sampled && (
         <span class="soft">
           {" "}
           (a sample that stands for {format.count(now.weight)} of {format.count(meta.n)})

@@ -67,22 +67,20 @@ export interface Meta {
   version: string;
   n: number;
   rows: number;
-  sampled: boolean;
   multilabel: boolean;
   labelled: boolean;
   class_names: string[];
   labels: string[];
   events: EventMeta[] | null;
-  partition: boolean;
-  averaged: boolean;
-  second_order: "members" | "draws" | "none";
+  /** How the events relate. */
+  structure: "partition" | "disjoint" | "overlapping" | "nested" | "pairs";
+  /** Null where a continuous distribution is represented by draws. */
   members: string[] | null;
   losses: LossMeta[];
   columns: ColumnMeta[];
   blocks: Record<string, BlockMeta>;
   exact: Exact;
   costs: CostsMeta | null;
-  ids: boolean;
   id_note: string | null;
   images: { count: number; of: number } | null;
   notes: string[];

@@ -80,6 +80,18 @@ test("a selection without the keys of a view, and narrowed", () => {
   assert.deepEqual(last, terms[2]);
 });
 
+test("the rows of a mask, whichever mask was asked for before", () => {
+  const [one, other] = [Uint8Array.from([1, 0, 0, 1, 1]), Uint8Array.from([0, 1, 0, 0, 0])];
+  assert.deepEqual([...selection.rowsIn(one)], [0, 3, 4]);
+  assert.deepEqual([...selection.rowsIn(other)], [1]);
+  assert.deepEqual([...selection.rowsIn(one)], [0, 3, 4]);
+  // written over in place, so that a list of a million rows is allocated once
+  const into = new Uint32Array(5);
+  const sorted = selection.sortedRows(selection.rowsIn(one), one, 255, false, into);
+  assert.deepEqual([...sorted], [0, 3, 4]);
+  assert.equal(sorted.buffer, into.buffer);
+});
+
 test("rows are counted into order, missing values last", () => {
   const codes = Uint8Array.from([3, 1, 255, 3, 0]);
   const rows = Uint32Array.from([0, 1, 2, 3, 4]);

@@ -82,5 +82,4 @@ def test_draws_stand_for_a_continuous_distribution(k) -> None:
     q = lw.Dirichlet(rng.gamma(2, 1, (30, k)) + 0.1)
     report = build_report(q)
     assert embedded(report, "members").shape == (30, members.DRAWS, k)
-    assert report.data["second_order"] == "draws"
     assert report.data["members"] is None

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .._errors import did_you_mean
-from .._tables import Summary, counted, enumerated
-from ._output import Section, echo
+from .._tables import Summary, enumerated
+from ._output import echo
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..evaluation._one_pass import InstanceSummary
     from ..io import Predictions
-
-ALL, UNTAGGED = "all", "no tag"
 
 
 def read_tags(path: Path, cases: Predictions) -> np.ndarray:
@@ -39,38 +36,27 @@ def candidates(tags: np.ndarray, only: Sequence[str], exclude: Sequence[str]) ->
     """
     import numpy as np
 
-    known = _distinct(tags)
     for tag in (*only, *exclude):
-        if tag not in known:
-            others = did_you_mean(tag, known) or f"; the tags are {enumerated(known)}"
-            raise ValueError(f"no case has the tag {tag!r}{others}")
+        if tag not in tags:
+            known = enumerated(sorted(set(tags) - {""}))
+            raise ValueError(f"no case has the tag {tag!r}; the tags are {known}")
     chosen = ~np.isin(tags, exclude)
     if only:
         chosen &= np.isin(tags, only)
     return chosen
 
 
-def compare_tags(found: InstanceSummary, tags: np.ndarray) -> Section:
+def compare_tags(found: InstanceSummary, tags: np.ndarray) -> tuple[list[dict[str, Any]], str]:
     """Accuracy and uncertainty of the cases with each tag, beside all of them."""
-    groups = {ALL: tags == tags}
-    groups |= {tag: tags == tag for tag in _distinct(tags)}
-    groups[UNTAGGED] = tags == ""
+    numbers = {"accuracy": found.right, "expected_accuracy": found.confidence, **found.scores}
+    rows: dict[str, Any] = {"all cases": slice(None)}
+    for tag in sorted(set(tags) - {""}):
+        rows[tag] = tags == tag
     records = []
-    for tag, here in groups.items():
-        if not here.any():
-            continue
-        numbers = {
-            "accuracy": found.right[here].mean(),
-            "expected_accuracy": found.confidence[here].mean(),
-        }
-        for part, score in found.scores.items():
-            numbers[part] = score[here].mean()
-        records.append({"tag": tag, "instances": int(here.sum()), **numbers})
-    title = f"Tags of {counted(int((tags != '').sum()), 'instance')}"
-    table = Summary(title, list(records[0]), [list(record.values()) for record in records])
+    for tag, here in rows.items():
+        record: dict[str, Any] = {"tag": tag, "instances": len(tags[here])}
+        for name, values in numbers.items():
+            record[name] = values[here].mean()
+        records.append(record)
+    table = Summary("Tags", list(records[0]), [list(record.values()) for record in records])
     return records, table.text()
-
-
-def _distinct(tags: np.ndarray) -> list[str]:
-    """The tags that cases have, in alphabetical order."""
-    return sorted(set(tags.tolist()) - {""})

@@ -122,7 +122,7 @@ def command(
             echo_data(build_report(loaded, **options).html)
             return
         report = write_report(output, loaded, **options)
-    for note in report.joining:
+    for note in report.data["notes"][len(loaded.notes) :]:
         echo(f"  {note}", err=True)
     size = output.stat().st_size
     echo(f"{report.data['n']:,} cases, {size / 1e6:.1f} MB")

@@ -134,9 +134,13 @@ def acquire(
         )
     pool = q if isinstance(q, Predictions) else Predictions(q=q)
     n, class_names = len(pool), pool.names
-    places, among = np.arange(n), "the pool's"
+    allowed: Any = slice(None)
+    among = "the pool's"
     if candidates is not None:
-        places, among = _places_of_candidates(candidates, n), "the candidates'"
+        allowed, among = np.asarray(to_numpy(candidates)), "the candidates'"
+        if allowed.dtype != bool or allowed.shape != (n,):
+            raise ValueError(f"`candidates` must say True or False of each of the {n} cases")
+    places = np.arange(n)[allowed]
     if check_positive(budget, "budget") > len(places):
         raise ValueError(f"the budget must be at most {among} {len(places)} cases; got {budget!r}")
     if pool.n_members == 1:
@@ -159,28 +163,15 @@ def acquire(
     need = _acquisition_need_of_pool(pool, weight, loss)
     score = need.sum(axis=1)
     if batch == "balanced":
-        if candidates is not None:  # else without a copy
-            chosen, chosen_for = _acquire_in_turns(need[places], budget)
-            indices = places[chosen]
-        else:
-            indices, chosen_for = _acquire_in_turns(need, budget)
+        chosen, chosen_for = _acquire_in_turns(need[allowed], budget)
+        indices = places[chosen]
     else:
-        indices = places[np.argsort(-score[places], kind="stable")[:budget]]
+        indices = places[np.argsort(-score[allowed], kind="stable")[:budget]]
         chosen_for = need[indices].argmax(axis=1)
         if label is not None:  # also where the members agree about it
             chosen_for = np.full(budget, wanted)
     labels = tuple(class_names[k] for k in chosen_for)
     return Acquisition(indices, score, labels, need, class_names, q.ids)
-
-
-def _places_of_candidates(candidates: Any, n: int) -> np.ndarray:
-    given = np.asarray(to_numpy(candidates))
-    if given.dtype != bool or given.shape != (n,):
-        raise ValueError(
-            f"`candidates` must say True or False of each of the {n} cases; got {given.dtype} "
-            f"{given.shape}"
-        )
-    return np.flatnonzero(given)
 
 
 def _acquisition_need_of_pool(

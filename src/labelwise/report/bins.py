@@ -82,7 +82,7 @@ def _bins_from(values: np.ndarray, distinct: np.ndarray, starts: np.ndarray) -> 
     found = np.searchsorted(edges[:-1], values[known], side="right") - 1
     codes[known] = found
     centers = np.bincount(found, values[known]) / np.bincount(found)
-    return Binned(codes, edges, _significant(centers))
+    return Binned(codes, edges, np.array([float(f"{x:.{DIGITS}g}") for x in centers]))
 
 
 def short_decimals(below: np.ndarray, at_most: np.ndarray) -> np.ndarray:
@@ -92,15 +92,7 @@ def short_decimals(below: np.ndarray, at_most: np.ndarray) -> np.ndarray:
     array([0.04  , 0.1239])
     """
     found = np.array(at_most, float)
-    waiting = np.ones(found.shape, bool)
-    for places in range(16):
+    for places in reversed(range(16)):  # if few are enough, more are
         rounded = np.floor(at_most * 10.0**places) / 10.0**places
-        fits = waiting & (rounded > below) & (rounded <= at_most)
-        found[fits] = rounded[fits]
-        waiting &= ~fits
+        found = np.where((rounded > below) & (rounded <= at_most), rounded, found)
     return found + 0.0  # no negative zero
-
-
-def _significant(values: np.ndarray) -> np.ndarray:
-    """Rounded to a few significant digits."""
-    return np.array([float(f"{x:.{DIGITS}g}") for x in values.tolist()])

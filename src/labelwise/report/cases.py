@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,6 @@ import numpy as np
 
 from .._column_words import is_called_id
 from .._tables import shortened
-from .._validation.arguments import as_rng
-from ..decomposition import PARTS
 from ..io import Predictions
 from ..sets._result import PredictionSets
 from .collect import Collected
@@ -24,7 +22,7 @@ from .members import (
     classes_of_case,
     embed_members,
 )
-from .metadata import Metadata, add_metadata
+from .metadata import Metadata, add_metadata, as_numbers
 from .strata import Chosen, choose_rows, number_strata
 
 MAX_ROWS = 1_000_000
@@ -54,9 +52,8 @@ class Cases:
         """Which identifiers the file contains."""
         if not self.with_ids:
             return "Ids were left out, and groups are numbered."
-        names = {column["name"] for column in page.columns}
         known = {"id": "the ids of its cases", "group": "the names of its groups"}
-        held = [words for name, words in known.items() if name in names]
+        held = [words for name, words in known.items() if name in page.arrays]
         held += [f"column {name!r}" for name in self.metadata.columns if is_called_id(name)]
         if not held:
             return None
@@ -72,35 +69,33 @@ class Rows:
     """How many cases each row stands for, of a sample."""
     with_members: Chosen
     """Positions among the rows."""
-    luck: np.ndarray
-    """A random number for each row: images and members are then of the same cases."""
 
 
-def choose_cases(found: Collected, rng: Any) -> Rows:
+def choose_cases(found: Collected) -> Rows:
     """All cases up to a million, and some of them with their members."""
-    luck = as_rng(rng).random(found.rows)
-    rows, weight = np.arange(found.rows), None
+    rows, weight, numbers = np.arange(found.rows), None, NUMBERS
     if found.rows > MAX_ROWS:
-        sample = _choose(found, rows, MAX_ROWS, luck)
-        rows, weight, luck = sample.rows, sample.weight, luck[sample.rows]
-    numbers = NUMBERS
+        sample = _choose(found, rows, MAX_ROWS)
+        rows, weight = sample.rows, sample.weight
     if len(rows) > MANY_ROWS:
         numbers = NUMBERS_OF_MANY_ROWS
     each = (found.cases.n_members or DRAWS) * classes_of_case(found.cases.n_classes)
-    members = _choose(found, rows, min(len(rows), numbers // each), luck)
+    members = _choose(found, rows, min(len(rows), numbers // each))
     if weight is not None:
         members = Chosen(members.rows, members.weight * weight[members.rows])
-    return Rows(rows, weight, members, luck)
+    return Rows(rows, weight, members)
 
 
-def _choose(found: Collected, rows: np.ndarray, most: int, luck: np.ndarray) -> Chosen:
+def _choose(found: Collected, rows: np.ndarray, most: int) -> Chosen:
     """At most so many of the rows (at least one), some of each truth, prediction and data set:
-    confident errors first, then what is most uncertain.
+    confident errors first, then what is most uncertain, then random ones, which are the same
+    whenever they are chosen.
     """
     most = max(most, 1)
     keys = [key[rows] for key in (found["truth"], found["predicted"], found.dataset)]
     confident = np.where(found.wrong, found["top"], -np.inf)
     scores = (confident, found["epistemic.log"], found["aleatoric.log"])
+    luck = np.random.default_rng(0).random(found.rows)[rows]
     stratum = number_strata(keys, most // 2)
     return choose_rows(stratum, [score[rows] for score in scores], most, luck)
 
@@ -115,15 +110,15 @@ def add_columns(about: Cases, chosen: Rows) -> PageData:
         if labelled:
             page.add_block("truth_labels", found["truth_labels"][rows], "u1")
     else:
-        titles = {"predicted": "predicted", "second": "second choice", "truth": "truth"}
+        titles = {"predicted": "predicted", "second": "second choice"}
+        if labelled:
+            titles["truth"] = "truth"
         for name, title in titles.items():
-            if name != "truth" or labelled:
-                page.add_category(name, title, found[name][rows], "classes")
+            page.add_category(name, title, found[name][rows], "classes")
     page.add_number("top", "probability of the prediction", found["top"][rows], tail="low")
-    for loss in found.losses:
-        for part in PARTS:
-            name = f"{part}.{loss}"
-            page.add_number(name, name, found[name][rows], tail="high", coarse=loss != "log")
+    for name in found.scores:
+        coarse = not name.endswith(".log")
+        page.add_number(name, name, found[name][rows], tail="high", coarse=coarse)
     if "agree" in found.columns:
         dtype = smallest_type(1 << (cases.n_members or 1))
         page.add_block("agree", found["agree"][rows], dtype)
@@ -143,8 +138,12 @@ def add_columns(about: Cases, chosen: Rows) -> PageData:
         values = np.append(covered.astype(int), -1)[place]
         page.add_category("covered", "truth in the set", values, ["no", "yes"], source="sets")
     if about.votes is not None:
-        _add_votes(page, about.votes, place, multilabel=bool(cases.multilabel))
-    _add_ids(page, about, rows)
+        _add_votes(page, about, *about.votes, place)
+    sampled = len(rows) < found.rows
+    if about.with_ids and (cases.ids is not None or sampled):
+        ids = _texts(about.parts, "ids")
+        names = [shortened(ids[row] or f"#{row + 1}", LONGEST_ID) for row in rows]
+        page.add_text("id", names, "file")
     if chosen.weight is not None:
         page.add_block("weight", chosen.weight, "f4")
     if "mean" in found.columns:
@@ -164,21 +163,15 @@ def add_columns(about: Cases, chosen: Rows) -> PageData:
 
 def _identifies(name: str, texts: np.ndarray) -> bool:
     """Whether a column of metadata is called like an id, or another text for almost each case."""
-    distinct = set(texts.tolist())
-    numbers = all(x.replace(".", "").replace("-", "").isdigit() for x in distinct if x)
-    return is_called_id(name) or (not numbers and len(distinct) > 0.5 * len(texts))
+    distinct = len(set(texts.tolist())) > 0.5 * len(texts)
+    return is_called_id(name) or (distinct and as_numbers(texts) is None)
 
 
 def _add_groups(page: PageData, about: Cases, rows: np.ndarray) -> None:
     """The groups by name, in the order of the cases; numbered where ids are left out."""
     if about.found.cases.groups is None:
         return
-    texts: list[str] = []
-    for part in about.parts:
-        if part.groups is None:
-            texts += [""] * len(part)
-        else:
-            texts += np.asarray(part.groups[:]).astype(str).tolist()
+    texts = _texts(about.parts, "groups")
     codes = {"": -1}
     column = np.array([codes.setdefault(texts[row], len(codes) - 1) for row in rows])
     names = [shortened(name, LONGEST_ID) for name in codes][1:]
@@ -187,14 +180,25 @@ def _add_groups(page: PageData, about: Cases, rows: np.ndarray) -> None:
     page.add_category("group", "group", column, names, source="file")
 
 
+def _texts(parts: Sequence[Predictions], key: str) -> list[str]:
+    """The ids or groups of all cases, empty where there are none."""
+    texts: list[str] = []
+    for part in parts:
+        given = getattr(part, key)
+        if given is None:
+            texts += [""] * len(part)
+        else:
+            texts += np.asarray(given[:]).astype(str).tolist()
+    return texts
+
+
 def _add_votes(
-    page: PageData, votes: tuple[np.ndarray, np.ndarray], place: np.ndarray, *, multilabel: bool
+    page: PageData, about: Cases, counts: np.ndarray, total: np.ndarray, place: np.ndarray
 ) -> None:
     """The votes for each class, and how much the readers disagree."""
-    counts, total = votes
     share = counts / np.where(total > 0, total, np.nan)[:, None]
     disagreement = 1 - share.max(axis=-1)
-    if multilabel:
+    if about.found.cases.multilabel:
         disagreement = np.minimum(share, 1 - share).mean(axis=-1)
     values = np.append(disagreement, np.nan)[place]
     page.add_number("reader_disagreement", "readers disagree", values, source="votes")
@@ -202,21 +206,6 @@ def _add_votes(
         none = np.zeros_like(counts[:1])
         page.add_block("votes", np.concatenate([counts, none])[place], "u2")
         page.add_block("votes.total", np.append(total, 0)[place], "u2")
-
-
-def _add_ids(page: PageData, about: Cases, rows: np.ndarray) -> None:
-    """The ids; of a sample of cases that have none, their numbers from 1."""
-    found = about.found
-    sampled = len(rows) < found.rows
-    if not about.with_ids or (found.cases.ids is None and not sampled):
-        return
-    ids: list[str] = []
-    for prefix, part in zip(["", *about.others], about.parts, strict=True):
-        if part.ids is not None:
-            ids += np.asarray(part.ids[:]).astype(str).tolist()
-        else:
-            ids += [f"{prefix} {i + 1}".strip() for i in range(len(part))]
-    page.add_text("id", "id", [shortened(ids[i], LONGEST_ID) for i in rows], source="file")
 
 
 def embed_images(
@@ -229,7 +218,7 @@ def embed_images(
         return None
 
     def choose(most: int) -> np.ndarray:
-        return _choose(found, rows, most, chosen.luck[at]).rows
+        return _choose(found, rows, most).rows
 
     shown, files = thumbnails(images, source, choose)
     page.add_rows("images.rows", at[shown])

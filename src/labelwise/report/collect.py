@@ -53,6 +53,11 @@ class Collected:
         return len(self.dataset)
 
     @property
+    def scores(self) -> list[str]:
+        """The columns of uncertainty, such as total.log."""
+        return [f"{part}.{loss}" for loss in self.losses for part in PARTS]
+
+    @property
     def averaged(self) -> bool:
         """Whether events overlap, so that the scores are their means instead of their sums."""
         return self.structure in OVERLAPPING
@@ -128,11 +133,29 @@ def _decompose_cases(
 def _describe_cases(q: Distribution, truth: np.ndarray | None) -> dict[str, np.ndarray]:
     """Prediction and truth of a block of cases; ``truth`` are its true classes or labels, if they
     are known.
+
+    Of classes: the most probable two, the probability of the first, and the truth. Of labels that
+    may occur together: how many are predicted and how many wrong, how probable it is that one is
+    right, and which they are, as bits. A truth that is not known is -1.
     """
     mean = to_numpy(q.mean())
     choice = _choice(mean, q)
-    describe = _describe_classes if q.exclusive else _describe_labels
-    found = describe(mean, choice, truth)
+    found = {"truth": np.full(len(mean), -1)}
+    if q.exclusive:
+        here, others = np.arange(len(mean)), np.array(mean)
+        others[here, choice] = -1
+        found |= {"predicted": choice, "second": np.argmax(others, axis=-1)}
+        found["top"] = mean[here, choice]
+        if truth is not None:
+            found["truth"] = truth
+    else:
+        found["predicted"] = choice.sum(axis=-1)
+        found["top"] = np.maximum(mean, 1 - mean).mean(axis=-1)
+        labels = np.zeros_like(choice)
+        if truth is not None:
+            labels, found["truth"] = truth, (choice != truth).sum(axis=-1)
+        for name, bits in {"predicted_labels": choice, "truth_labels": labels}.items():
+            found[name] = np.packbits(bits, axis=-1, bitorder="little")
     if 1 < (q.n_members or 1) <= MAX_BITS and q.members is not None:
         choices = [_choice(to_numpy(member), q) for member in q.members[0]]
         found["agree"] = _bits_where_equal(choices, choice)
@@ -145,35 +168,6 @@ def _describe_cases(q: Distribution, truth: np.ndarray | None) -> dict[str, np.n
 def _choice(probs: np.ndarray, q: Distribution) -> np.ndarray:
     """The most probable classes, (N,); for multi-label data which labels are predicted, (N, K)."""
     return np.asarray(np.argmax(probs, axis=-1) if q.exclusive else probs > 0.5)
-
-
-def _describe_classes(
-    mean: np.ndarray, choice: np.ndarray, truth: np.ndarray | None
-) -> dict[str, np.ndarray]:
-    """Prediction, second choice, probability of the prediction, and truth (-1: unknown)."""
-    here = np.arange(len(mean))
-    others = np.array(mean)
-    others[here, choice] = -1
-    found = {"predicted": choice, "second": np.argmax(others, axis=-1), "top": mean[here, choice]}
-    found["truth"] = np.full(len(mean), -1) if truth is None else truth
-    return found
-
-
-def _describe_labels(
-    mean: np.ndarray, choice: np.ndarray, truth: np.ndarray | None
-) -> dict[str, np.ndarray]:
-    """How many labels are predicted and how many wrong (-1: unknown), how probable it is that a
-    label is right, and labels as bits.
-    """
-    labels = np.zeros_like(choice) if truth is None else truth
-    wrong = np.full(len(mean), -1) if truth is None else (choice != truth).sum(axis=-1)
-    return {
-        "predicted": choice.sum(axis=-1),
-        "truth": wrong,
-        "top": np.maximum(mean, 1 - mean).mean(axis=-1),
-        "predicted_labels": np.packbits(choice, axis=-1, bitorder="little"),
-        "truth_labels": np.packbits(labels, axis=-1, bitorder="little"),
-    }
 
 
 def _bits_where_equal(choices: Sequence[np.ndarray], other: np.ndarray) -> np.ndarray:

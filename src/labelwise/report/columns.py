@@ -35,11 +35,7 @@ class PageData:
         self, name: str, title: str, codes: np.ndarray, names: Sequence[str] | str, **about: Any
     ) -> None:
         """A category by its position in ``names``; -1 is missing."""
-        n = int(codes.max(initial=0)) + 1
-        if not isinstance(names, str):
-            n, names = len(names), list(names)
-        dtype = smallest_type(n)
-        self._add(name, title, "category", as_bytes(codes, dtype), dtype, names=names, **about)
+        self._add_codes(codes, name=name, title=title, kind="category", names=names, **about)
 
     def add_number(
         self,
@@ -59,17 +55,24 @@ class PageData:
             most = BINS_OF_MANY_ROWS
         binned = bin_numbers(values, most, tail)
         about |= {"edges": binned.edges, "centers": binned.centers}
-        dtype = smallest_type(len(binned.centers))
-        self._add(name, title, "number", as_bytes(binned.codes, dtype), dtype, **about)
+        self._add_codes(binned.codes, name=name, title=title, kind="number", **about)
 
-    def add_text(self, name: str, title: str, texts: Sequence[str], **about: Any) -> None:
+    def _add_codes(self, codes: np.ndarray, **about: Any) -> None:
+        """A column of codes, in the smallest type."""
+        dtype = smallest_type(int(codes.max(initial=0)) + 1)
+        self.columns.append({"dtype": dtype, "source": "model", **about})
+        self.arrays[about["name"]] = deflated(as_bytes(codes, dtype))
+
+    def add_text(self, name: str, texts: Sequence[str], source: str) -> None:
         """Free text."""
+        about = {"name": name, "title": name, "kind": "text", "dtype": "json", "source": source}
+        self.columns.append(about)
         text = json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
-        self._add(name, title, "text", text.encode("utf-8", "replace"), "json", **about)
+        self.arrays[name] = deflated(text.encode("utf-8", "replace"))
 
     def add_block(self, name: str, array: np.ndarray, dtype: str, **about: Any) -> None:
         """An array with a shape."""
-        self.blocks[name] = {"dtype": dtype, "shape": list(array.shape), **about}
+        self.blocks[name] = {"dtype": dtype, "shape": array.shape, **about}
         self.arrays[name] = deflated(as_bytes(array, dtype))
 
     def add_rows(self, name: str, rows: np.ndarray) -> None:
@@ -81,11 +84,6 @@ class PageData:
         binned = bin_at(values.astype(float), edges)
         about = {"values": binned.centers, "edges": binned.edges}
         self.add_block(name, binned.codes, "u1", **about)
-
-    def _add(self, name: str, title: str, kind: str, data: bytes, dtype: str, **about: Any) -> None:
-        first = {"name": name, "title": title, "kind": kind, "dtype": dtype}
-        self.columns.append({**first, "source": "model", **about})
-        self.arrays[name] = deflated(data)
 
 
 def smallest_type(n: int) -> str:
@@ -104,5 +102,5 @@ def as_bytes(values: np.ndarray, dtype: str) -> bytes:
 
 def deflated(data: bytes) -> str:
     """Compressed, as base64; the strategy is the best for numbers that look random."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 15, 9, zlib.Z_FILTERED)
+    packer = zlib.compressobj(7, zlib.DEFLATED, 15, 9, zlib.Z_FILTERED)
     return base64.b64encode(packer.compress(data) + packer.flush()).decode("ascii")

@@ -29,5 +29,10 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
         missed, alarm = problem.table[:, 1, 0], problem.table[:, 0, 1]
         if not cases.multilabel:  # where a false alarm is counted once, as what was missed
             alarm = costs_per_class("false_alarm", costs.false_alarm, names, 0.0)
-    prices = {"abstain": costs.abstain, "ask": costs.ask, "error": costs.expert_error}
-    return {"missed": missed, "alarm": alarm, **prices}
+    return {
+        "missed": missed,
+        "alarm": alarm,
+        "abstain": costs.abstain,
+        "ask": costs.ask,
+        "error": costs.expert_error,
+    }

@@ -39,11 +39,15 @@ def summarize(
         "accuracy": None,
         "calibration": None,
         "members": _members(found),
-        "check": _check(cases),
+        "check": None,
         "sources": _sources(found),
         "detection": _detection(found, others),
         "sets": None,
     }
+    if (cases.n_members or 0) > 1:
+        check = check_ensemble(cases)
+        odd = sorted({j for finding in check.findings for j in finding.members})
+        exact["check"] = {"ok": check.ok, "sentence": str(check), "members": odd}
     if cases.y_true is not None:
         estimate = share_estimate(~found.wrong[:n], _groups(cases), 0.95)
         exact["accuracy"] = {**interval(estimate), "how": estimate.method}
@@ -59,7 +63,7 @@ def summarize(
 def interval(estimate: Estimate) -> dict[str, float]:
     """An estimate as plain data."""
     low, high = float(estimate.low), float(estimate.high)
-    return {"value": float(estimate.value), "low": low, "high": high}
+    return {"value": float(estimate), "low": low, "high": high}
 
 
 def _groups(cases: Predictions) -> np.ndarray | None:
@@ -110,7 +114,7 @@ def _calibration(found: Collected) -> str:
     if cases.multilabel:
         among = f"the labels of {among}"
     gap = mean_overconfidence(value, top, groups)
-    sentences = [confidence_sentence(gap, float(value.mean()), float(top.mean()), among)]
+    sentences = [confidence_sentence(gap, value.mean(), top.mean(), among)]
     if n >= MIN_CHECKED and cases.n_classes <= MAX_CHECKED_CLASSES and not cases.multilabel:
         index, part = _some(cases, MAX_CHECKED)
         if groups is not None:
@@ -121,22 +125,12 @@ def _calibration(found: Collected) -> str:
     return " ".join(sentences)
 
 
-def _check(cases: Predictions) -> dict[str, Any] | None:
-    """What is wrong with the members, in a sentence."""
-    if (cases.n_members or 0) < 2:
-        return None
-    check = check_ensemble(cases)
-    flagged = sorted({j for finding in check.findings for j in finding.members})
-    return {"ok": check.ok, "sentence": str(check), "members": flagged}
-
-
 def _sources(found: Collected) -> str | None:
     """Where the disagreement of members with named factors comes from, or why that is not known."""
-    q = found.cases.q
-    if getattr(q, "factors", None) is None and found.cases.factors is None:
+    if getattr(found.cases[:1].distribution(), "factors", None) is None:
         return None
     try:
-        u = decompose(found.cases.distribution(), "log", events=found.events)
+        u = decompose(found.cases.distribution(), events=found.events)
         return u.sources(rng=0).sentence
     except ValueError as error:  # the design is not a complete crossing
         return f"{error}."
@@ -152,10 +146,8 @@ def _detection(found: Collected, others: Mapping[str, Predictions]) -> dict[str,
         if found.cases.groups is not None and cases.groups is not None:
             groups = {"groups_in": found.cases.groups[:], "groups_out": cases.groups[:]}
         result[name] = {}
-        for loss in found.losses:
-            for part in PARTS:
-                score = found[f"{part}.{loss}"]
-                outside = score[found.dataset == number]
-                scores = detection_scores(score[: found.n], outside, **groups)
-                result[name][f"{part}.{loss}"] = interval(scores.auroc)
+        for key in found.scores:
+            outside = found[key][found.dataset == number]
+            scores = detection_scores(found[key][: found.n], outside, **groups)
+            result[name][key] = interval(scores.auroc)
     return result

@@ -23,15 +23,19 @@ def thumbnails(
     """Which of the images at ``source`` (n,) are embedded, as positions in it, and their PNG files
     in base64. ``choose`` picks at most so many of the n.
     """
-    probe = source[np.unique(np.linspace(0, len(source) - 1, PROBES).astype(int))]
-    bounds = _range(images, probe)
+    probe = source[:: max(1, len(source) // PROBES)]
+    low, high = 0.0, 255.0
+    if images.dtype != np.uint8:  # black is 0 and white 1, unless the data need more
+        values = np.stack([np.asarray(images[i], float) for i in probe])
+        values = values[np.isfinite(values)]
+        low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
     first = channels_first(images.shape)
 
     def thumbnail(i: int) -> str:
         image = np.nan_to_num(np.asarray(images[i], np.float64))
         if first:
             image = np.moveaxis(image, 0, -1)
-        return base64.b64encode(_reduced(image, bounds)).decode("ascii")
+        return base64.b64encode(_reduced((image - low) / (high - low))).decode("ascii")
 
     size = np.mean([len(thumbnail(i)) for i in probe])
     chosen = choose(min(len(source), int(IMAGE_BYTES / size)))
@@ -54,35 +58,23 @@ def positions_of_images(images: Any, image_index: Any, n: int) -> np.ndarray:
         return np.arange(count)
     where = np.asarray(to_numpy(image_index))
     whole = where.shape == (count,) and where.dtype.kind in "iu"
-    if not whole or np.any(where < 0) or np.any(where >= n):
+    if not whole or not np.all((where >= 0) & (where < n)):
         raise ValueError(
             f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images"
         )
     return where
 
 
-def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
-    """The values of black and white: 0 to 255 for bytes; else 0 to 1, or more if the data need
-    more.
-    """
-    if images.dtype == np.uint8:
-        return 0.0, 255.0
-    values = np.stack([np.asarray(images[i], float) for i in probe])
-    values = values[np.isfinite(values)]
-    return float(values.min(initial=0.0)), float(values.max(initial=1.0))
-
-
-def _reduced(image: np.ndarray, bounds: tuple[float, float]) -> bytes:
-    """One image (H, W) or (H, W, C) as PNG, reduced by averaging blocks of pixels."""
+def _reduced(image: np.ndarray) -> bytes:
+    """One image (H, W) or (H, W, C) from 0 to 1 as PNG, reduced by averaging blocks of pixels."""
     height, width = image.shape[:2]
     factor = -(-max(height, width) // LARGEST_SIDE)
     y, x = min(factor, height), min(factor, width)
     whole = image[: height // y * y, : width // x * x]
     pixels = whole.reshape(height // y, y, width // x, x, -1).mean(axis=(1, 3))
     channels = 3 if pixels.shape[-1] >= 3 else 1
-    low, high = bounds
-    scaled = np.clip((pixels[..., :channels] - low) / (high - low), 0, 1)
-    return png(np.rint(255 * scaled).astype(np.uint8))
+    shades = np.rint(255 * np.clip(pixels[..., :channels], 0, 1))
+    return png(shades.astype(np.uint8))
 
 
 def png(pixels: np.ndarray) -> bytes:

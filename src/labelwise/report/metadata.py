@@ -54,29 +54,19 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
     if len(lengths) != 1:
         raise InputError(f"{name} must have columns of the same length; got {sorted(lengths)[:5]}")
     found = Metadata(columns)
-    key, wanted, lacking = None, np.arange(1, n + 1).astype(str), "the predictions have"
-    if ids is not None:
-        wanted, lacking = np.asarray(ids[:]).astype(str), f"{name} has"
-        key = _id_column(name, columns, wanted)
-    elif ROW in columns:
-        key = ROW
-    if key is not None:
-        order = _order_by_id(name, columns.pop(key), wanted, found.notes, key)
-        for column, texts in columns.items():
-            columns[column] = np.append(texts, "")[order]
-    elif lengths == {n}:
-        found.notes.append(f"rows of {name} matched by number: {lacking} no ids")
-    else:
-        raise InputError(
-            f"{name} has {counted(lengths.pop(), 'row')} and there are {counted(n, 'case')}, and "
-            f"{lacking} no ids to match the rows by. Give both a column of the same ids"
-        )
+    order = _rows_of_cases(name, columns, ids, n, found.notes)
+    for column, texts in columns.items():
+        columns[column] = np.append(texts, "")[order]
     for column in list(columns):  # such as votes_melanoma: how many readers chose the class
         class_name = VOTES.sub("", column)
-        if class_name != column and class_name in class_names:
-            if found.votes is None:
-                found.votes = np.zeros((n, len(class_names)))
-            found.votes[:, class_names.index(class_name)] = _votes(column, columns.pop(column))
+        if class_name == column or class_name not in class_names:
+            continue
+        numbers = as_numbers(columns.pop(column))
+        if numbers is None or np.any(numbers < 0) or np.any(numbers % 1 > 0):
+            raise InputError(f"column {column!r} of the metadata must hold whole numbers of votes")
+        if found.votes is None:
+            found.votes = np.zeros((n, len(class_names)))
+        found.votes[:, class_names.index(class_name)] = np.nan_to_num(numbers)
     called = columns_called(list(columns), "groups")
     if called:
         groups = columns.pop(called[0])
@@ -117,49 +107,52 @@ def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
     return name, columns
 
 
-def _id_column(name: str, columns: Mapping[str, np.ndarray], wanted: np.ndarray) -> str | None:
-    """The column with the most ids of the cases; of equal ones, what is called an id. ``None``:
-    there are no ids.
-    """
-    known = set(wanted.tolist())
-    shared = {column: len(known & set(texts.tolist())) for column, texts in columns.items()}
-    best = max(columns, key=lambda column: (shared[column], is_called_id(column)))
-    if shared[best]:
-        return best
-    if is_called_id(best):
-        raise InputError(
-            f"column {best!r} of {name} has none of the ids of the cases, such as "
-            f"{str(wanted[0])!r}; it has {str(columns[best][0])!r}"
-        )
-    return None
-
-
-def _order_by_id(
-    name: str, there: np.ndarray, wanted: np.ndarray, notes: list[str], key: str
+def _rows_of_cases(
+    name: str, columns: dict[str, np.ndarray], ids: Any, n: int, notes: list[str]
 ) -> np.ndarray:
-    """For each case its row; -1 where there is none, which is noted."""
-    given = there.tolist()
+    """For each case its row, -1 where there is none. The column of ids is taken out; how rows were
+    matched, and which were not, is noted.
+
+    It is the column with the most ids of the cases; of equal ones, what is called an id.
+    """
+    lacking, key = "the predictions have", None
+    wanted = list(map(str, range(1, n + 1)))
+    if ids is not None:
+        lacking, wanted = f"{name} has", np.asarray(ids[:]).astype(str).tolist()
+        known = set(wanted)
+        shared = {column: len(known & set(texts)) for column, texts in columns.items()}
+        best = max(columns, key=lambda column: (shared[column], is_called_id(column)))
+        if shared[best]:
+            key = best
+        elif is_called_id(best):
+            raise InputError(
+                f"column {best!r} of {name} has none of the ids of the cases, such as "
+                f"{wanted[0]!r}; it has {str(columns[best][0])!r}"
+            )
+    elif ROW in columns:
+        key = ROW
+    if key is None:
+        rows = len(next(iter(columns.values())))
+        if rows != n:
+            raise InputError(
+                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}, and "
+                f"{lacking} no ids to match the rows by. Give both a column of the same ids"
+            )
+        notes.append(f"rows of {name} matched by number: {lacking} no ids")
+        return np.arange(n)
+    given = columns.pop(key).tolist()
     twice = repeated(filter(None, given))
     if twice is not None:
         raise InputError(f"{name} has the id {twice!r} more than once in column {key!r}")
     place = {text: i for i, text in enumerate(given) if text}
-    order = np.array([place.get(text, -1) for text in wanted.tolist()])
+    order = np.array([place.get(text, -1) for text in wanted])
     notes.append(f"rows of {name} matched by `{key}`")
-    absent = int(np.sum(order < 0))
-    if absent:
-        notes.append(f"{counted(absent, 'case')} of {len(order):,} not in {name}")
-    unused = len(place) - (len(order) - absent)
-    if unused > 0:
-        notes.append(f"{counted(unused, 'row')} of {name} of no case")
+    matched = int(np.sum(order >= 0))
+    if matched < n:
+        notes.append(f"{counted(n - matched, 'case')} of {n:,} not in {name}")
+    if matched < len(place):
+        notes.append(f"{counted(len(place) - matched, 'row')} of {name} of no case")
     return order
-
-
-def _votes(name: str, texts: np.ndarray) -> np.ndarray:
-    """Whole numbers, 0 where missing."""
-    numbers = as_numbers(texts)
-    if numbers is None or np.any(numbers < 0) or np.any(numbers % 1 > 0):
-        raise InputError(f"column {name!r} of the metadata must hold whole numbers of votes")
-    return np.nan_to_num(numbers)
 
 
 def as_numbers(texts: np.ndarray) -> np.ndarray | None:
@@ -206,7 +199,7 @@ def add_column(page: PageData, name: str, texts: np.ndarray) -> None:
             return
         distinct.sort(key=float)
     if len(distinct) > MAX_NAMES:
-        page.add_text(name, name, [shortened(x, LONGEST_TEXT) for x in texts], source=source)
+        page.add_text(name, [shortened(x, LONGEST_TEXT) for x in texts], source)
         return
     place = {text: i for i, text in enumerate(distinct)}
     codes = np.array([place.get(text, -1) for text in texts.tolist()])

@@ -8,15 +8,14 @@ import base64
 import hashlib
 import html
 import json
-import re
 from collections.abc import Mapping
 from importlib import resources
+from string import Template
 from typing import Any
 
 from .._tables import json_ready
 
 _ESCAPED = {ord(x): f"\\u{ord(x):04x}" for x in "<>&\u2028\u2029"}
-_PLACE = re.compile(r"\{(title|csp|style|app|meta|data)\}")
 
 
 def asset(name: str) -> str:
@@ -35,22 +34,14 @@ def render(title: str, meta: dict[str, Any], arrays: Mapping[str, str]) -> str:
     for name, text in arrays.items():
         place = html.escape(_encodable(f"data-{name}"))
         scripts.append(f'<script type="text/plain" id="{place}">{text}</script>')
-    parts = {
-        "title": html.escape(_encodable(title)),
-        "csp": html.escape(policy),
-        "style": style,
-        "app": app,
-        "meta": as_json(meta),
-        "data": "\n".join(scripts),
-    }
-    # text, name, text, name, …: what is filled in is not searched for places
-    pieces = _PLACE.split(asset("page.html"))
-    missing = parts.keys() - set(pieces[1::2])
-    if missing:
-        raise ValueError(f"the page has no place for {', '.join(sorted(missing))}")
-    for i in range(1, len(pieces), 2):
-        pieces[i] = parts[pieces[i]]
-    return "".join(pieces)
+    return Template(asset("page.html")).substitute(
+        title=html.escape(_encodable(title)),
+        csp=html.escape(policy),
+        style=style,
+        app=app,
+        meta=as_json(meta),
+        data="\n".join(scripts),
+    )
 
 
 def _hash(text: str) -> str:

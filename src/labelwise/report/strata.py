@@ -19,14 +19,14 @@ class Chosen:
 
 
 def number_strata(keys: Sequence[np.ndarray], most: int) -> np.ndarray:
-    """The stratum of each row, 0, 1, …: its combination of keys. Keys are left out from the front
-    until there are at most ``most`` strata.
+    """The stratum of each row, 0, 1, …: its combination of keys, which are at least -1. Keys are
+    left out from the front until there are at most ``most`` strata.
     """
     for first in range(len(keys)):
         code = np.zeros(len(keys[0]), np.int64)
         for key in keys[first:]:
-            _, place = np.unique(key, return_inverse=True)
-            _, code = np.unique(code * (place.max() + 1) + place, return_inverse=True)
+            code = code * (int(key.max()) + 2) + key + 1
+        _, code = np.unique(code, return_inverse=True)
         if code.max() < most:
             return code
     return np.zeros(len(keys[0]), np.int64)
@@ -44,11 +44,11 @@ def choose_rows(
     share = _equal_share(size, most)
     quota = np.minimum(size, share)
     n_first = np.where(quota < size, quota // 2, quota)
-    priority = np.full(len(stratum), np.inf)
+    ranks = []
     for i, score in enumerate(scores):
-        rank = (_place_in_stratum(stratum, -score) * len(scores) + i).astype(float)
-        rank[score == -np.inf] = np.inf
-        priority = np.minimum(priority, rank)
+        rank = _place_in_stratum(stratum, -score) * len(scores) + i
+        ranks.append(np.where(score > -np.inf, rank, np.inf))
+    priority = np.min(ranks, axis=0)
     first = _place_in_stratum(stratum, priority) < n_first[stratum]
     place = _place_in_stratum(stratum, np.where(first, -1.0, luck))
     chosen = place < quota[stratum]
@@ -60,14 +60,10 @@ def choose_rows(
 
 def _equal_share(size: np.ndarray, most: int) -> int:
     """The largest share s with Σ min(size, s) ≤ ``most``; at least 1."""
-    low, high = 1, max(int(size.max(initial=1)), 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if np.minimum(size, middle).sum() <= most:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    shares = np.arange(1, size.max(initial=0) + 1)
+    n_with_so_many = len(size) - np.searchsorted(np.sort(size), shares)
+    taken = np.cumsum(n_with_so_many)  # Σ min(size, s) for each share
+    return max(int(np.searchsorted(taken, most, side="right")), 1)
 
 
 def _place_in_stratum(stratum: np.ndarray, key: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,7 @@ from ..losses import LossName
 from ..sets._evaluation import evaluate_sets
 from ..sets._predictor import SetPredictor
 from .cases import Cases, add_columns, choose_cases, embed_images
-from .collect import Collected, collect
+from .collect import Progress, collect
 from .costs import page_costs
 from .exact import summarize
 from .metadata import Metadata, join_metadata
@@ -50,15 +50,11 @@ class Report(Shown):
     arrays: dict[str, str]
     """Columns and predictions: deflated bytes as base64."""
 
-    joining: tuple[str, ...] = ()
-    """How metadata were joined."""
-
     def _summary(self) -> Summary:
-        size = len(self.html.encode("utf-8", "replace")) / 1e6
         shown = counted(self.data["n"], "case")
         return Summary(
-            f"Report {self.data['title']!r}: {shown}; {size:.1f} MB of HTML. Save it with "
-            "lw.report.write_report(path, q)"
+            f"Report {self.data['title']!r}: {shown}; {len(self.html) / 1e6:.1f} MB of HTML. "
+            "Save it with lw.report.write_report(path, q)"
         )
 
 
@@ -77,8 +73,7 @@ def build_report(
     costs: Costs | None = None,
     sets: SetPredictor | None = None,
     title: str = "Predictions",
-    rng: int | np.random.Generator | None = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Build an interactive report about predictions of N cases: one self-contained HTML file.
 
@@ -118,8 +113,6 @@ def build_report(
     sets : SetPredictor, optional
         Prediction sets fitted on other cases (`labelwise.sets.fit_sets`); needs true classes.
     title : str
-    rng : int, Generator or None
-        Random seed or generator for the choice of cases.
     progress : callable, optional
         Called with (cases done, all cases).
 
@@ -138,7 +131,16 @@ def build_report(
         raise ValueError(
             "`events` need mutually exclusive classes; multi-label predictions have none"
         )
-    others = _others(ood, cases)
+    if isinstance(ood, Distribution | Predictions):
+        ood = {"out of distribution": ood}
+    if not isinstance(cast(Any, ood or {}), Mapping):
+        raise TypeError(
+            "`ood` must be a distribution, Predictions, or a mapping from names to these; got "
+            f"{type(ood).__name__}"
+        )
+    others = {str(name): _as_predictions(other) for name, other in (ood or {}).items()}
+    for name, other in others.items():
+        cases.check_same_model(other, f"`ood` {name!r}")
     given = None if costs is None else page_costs(costs, cases)
     joined = Metadata()
     if metadata is not None:
@@ -162,42 +164,49 @@ def build_report(
         predicted_sets = sets.predict(cases)
         coverage = evaluate_sets(sets, predicted_sets, cases.y_true, cases.groups, 0.95)
     parts = [cases, *others.values()]
-    n_rows = sum(map(len, parts))
-    losses = [loss for loss in LOSSES if loss == "log" or n_rows <= MAX_ROWS_FOR_ALL_LOSSES]
+    few = sum(map(len, parts)) <= MAX_ROWS_FOR_ALL_LOSSES
+    losses = [loss for loss in LOSSES if few or loss == "log"]
     found = collect(parts, family, losses, progress)
     about = Cases(found, others, joined, counts, predicted_sets, with_ids)
-    chosen = choose_cases(found, rng)
+    chosen = choose_cases(found)
     page = add_columns(about, chosen)
     images = cases.images if images is None else to_numpy(images)
     thumbnails = None
     if images is not None:
         thumbnails = embed_images(page, found, chosen, images, image_index)
+    resolved = None
+    if family is not None:
+        resolved = []
+        for inside, rest in family.resolve(cases.n_classes, cases.class_names):
+            # what an event is compared with, if that is not all other classes
+            compared = rest if family.given is not None else None
+            resolved.append({"inside": inside, "rest": compared})
+    members = None
+    if cases.n_members is not None:
+        members = cases.member_names or tuple(str(j + 1) for j in range(cases.n_members))
     data = {
         "title": title,
         "version": __version__,
         "n": len(cases),
         "rows": page.rows,
-        "sampled": page.rows < n_rows,
         "multilabel": bool(cases.multilabel),
         "labelled": cases.y_true is not None,
         "class_names": cases.names,
         "labels": cases.names if family is None else family.names,
-        "events": _events(found),
-        "partition": found.structure == "partition",
-        "averaged": found.averaged,
-        **_second_order(cases),
+        "events": resolved,
+        "structure": found.structure,
+        "members": members,
         "losses": [LOSSES[loss] for loss in losses],
         "columns": page.columns,
         "blocks": page.blocks,
         "exact": summarize(found, others, coverage),
         "costs": given,
-        "ids": any(column["name"] == "id" for column in page.columns),
         "id_note": about.id_note(page),
         "images": thumbnails,
         "notes": [*cases.notes, *joined.notes],
     }
     html = render(title, data, page.arrays)
-    return Report(html, data, page.arrays, tuple(joined.notes))
+    return Report(html, data, page.arrays)
 
 
 def write_report(
@@ -209,33 +218,13 @@ def write_report(
     """
     path = Path(path)
     if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"a report is an .html file; got {path.name or str(path)!r}")
+        raise ValueError(f"a report is an .html file; got {str(path)!r}")
     check_place(path)
     if isinstance(q, Predictions):
         refuse_overwriting_source(path, q.path)
     report = build_report(q, **options)
     write_file(path, report.html)
     return report
-
-
-def _events(found: Collected) -> list[dict[str, Any]] | None:
-    """The classes of each event, and those that it is compared with, if these are not all."""
-    events, cases = found.events, found.cases
-    if events is None:
-        return None
-    families = events.resolve(cases.n_classes, cases.class_names)
-    if events.given is None:
-        return [{"inside": inside, "rest": None} for inside, _ in families]
-    return [{"inside": inside, "rest": rest} for inside, rest in families]
-
-
-def _second_order(cases: Predictions) -> dict[str, Any]:
-    """Members, draws of a continuous distribution, or a single prediction."""
-    m = cases.n_members
-    if m is None:
-        return {"second_order": "draws", "members": None}
-    names = cases.member_names or tuple(str(j + 1) for j in range(m))
-    return {"second_order": "members" if m > 1 else "none", "members": names}
 
 
 def _as_predictions(
@@ -248,29 +237,13 @@ def _as_predictions(
     else:
         p = Predictions(q=q)
         if ids is None and q.ids is not None and not is_positions(q.ids):
-            ids = np.asarray(list(map(str, q.ids)))
-    changes: dict[str, Any] = {}
+            ids = np.asarray(q.ids).astype(str)
     if y_true is not None:
-        y = changes["y_true"] = to_numpy(columns_by_class(y_true, p.names, "y_true"))
+        y = to_numpy(columns_by_class(y_true, p.names, "y_true"))
         # a column of 0 and 1 for each class, of predictions that do not say what they are
-        changes["multilabel"] = p.multilabel or (p.q is None and y.ndim == 2)
+        p = replace(p, y_true=y, multilabel=p.multilabel or (p.q is None and y.ndim == 2))
     if ids is not None:
-        changes["ids"] = to_numpy(ids)
-    p = replace(p, **changes)
+        p = replace(p, ids=to_numpy(ids))
     if not len(p):
         raise ValueError("there are no instances to report on")
     return p
-
-
-def _others(ood: Any, cases: Predictions) -> dict[str, Predictions]:
-    if isinstance(ood, Distribution | Predictions):
-        ood = {"out of distribution": ood}
-    if not isinstance(ood or {}, Mapping):
-        raise TypeError(
-            "`ood` must be a distribution, Predictions, or a mapping from names to these; got "
-            f"{type(ood).__name__}"
-        )
-    others = {str(name): _as_predictions(q) for name, q in (ood or {}).items()}
-    for name, other in others.items():
-        cases.check_same_model(other, f"`ood` {name!r}")
-    return others
