@@ -427,7 +427,9 @@ def test_every_fix_that_is_given_is_worded() -> None:
     given: set[str] = set()
     for path in Path(lw.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            chosen = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "fix"
+            chosen = (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "fix") or (
+                isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "fix"
+            )
             if chosen or (isinstance(node, ast.keyword) and node.arg == "fix"):
                 given |= {
                     x.value

@@ -82,7 +82,8 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     low, high = float(sums.min()), float(sums.max())
     came = f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
     wrong = np.argwhere(np.abs(sums - 1) > tolerance)
-    n_rows, fix = prod(shape[:-1]), "logits_or_multilabel"
+    n_rows = prod(shape[:-1])
+    fix = "logits_or_multilabel"
     others = [i for i in range(len(shape) - 1) if _adds_up_to_one(probs, i, tolerance)]
     if others:
         fix = "class_axis" if others[0] else "class_axis_first"
