@@ -55,6 +55,9 @@ NOT_RUN = {
     "2 · AU_k": "a formula",
     "slicer.util.loadVolume": "in Slicer",
     "const nv = new niivue": "in a browser, with NiiVue",
+    "q = lw.Ensemble.from_logits(clf.predict_raw_logits": "TabPFN's weights need its hub",
+    "q = lw.from_models({m: lambda X, m=m: predictor": "AutoGluon needs an older pandas",
+    "bag = predictor._trainer": "the same",
     # need other libraries: make test-ecosystem
     "wandb.log(": "tests/ecosystem",
     "mlflow.log_metrics(": "tests/ecosystem",
