@@ -88,7 +88,10 @@ function CurveChart() {
   const main = found?.[by] ?? [];
   if (!found || !(main[0]?.kept > 0)) return null;
   const risks = Object.values(found).flatMap((points) => points.filter((p) => p.share < 0.8));
-  const most = Math.min(1.08 * Math.max(...risks.map(({ risk }) => risk), 1e-6), 1);
+  const highest = Math.max(...risks.map(({ risk }) => risk));
+  // The top of the axis, so that it and its half are round numbers.
+  const grid = highest > 0 && highest < 0.02 ? 0.002 : 0.02;
+  const most = Math.min(Math.max(Math.ceil((1.04 * highest) / grid), 1) * grid, 1);
   const x = (u: number) => FRAME.x(u).toFixed(1);
   const y = (risk: number) => FRAME.y(Math.min(risk / most, 1)).toFixed(1);
   const path = (points: [number, number][]) =>
@@ -110,7 +113,7 @@ function CurveChart() {
         label="Error rate of the kept cases by the share referred; values at the chosen share are in the text"
         title="referred"
         across={(u) => format.percent(u, 0)}
-        up={(v) => format.percent(v * most, most < 0.03 ? 1 : 0)}
+        up={(v) => format.percent(v * most, most < 0.02 ? 1 : 0)}
       >
         <line class="random" x1={x(0)} x2={x(1)} y1={y(main[0].risk)} y2={y(main[0].risk)} />
         {shown.length > 1 && <path class="band" d={path([...low, ...high]) + "Z"} />}
