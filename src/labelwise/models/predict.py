@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -26,13 +26,27 @@ ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 
 
+class _Options(TypedDict, total=False):
+    """The options by name, so that type checkers find misspelled ones."""
+
+    activation: str | None
+    class_names: ClassNames | None
+    class_axis: int
+    n_samples: int | None
+    extra_modules: Sequence[type]
+    batch_size: int | None
+    rng: int | np.random.Generator | None
+
+
 @overload
 def from_models(
-    models: Any, X: Any, *, return_labels: Literal[True], **options: Any
-) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
+    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
+) -> Ensemble | MultiLabelEnsemble: ...
 @overload
-def from_models(models: Any, X: Any, **options: Any) -> Ensemble | MultiLabelEnsemble: ...
-def from_models(  # type: ignore[misc]  # by name
+def from_models(
+    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
+) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
+def from_models(
     models: Any,
     X: Any,
     *,
