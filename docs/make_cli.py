@@ -18,6 +18,8 @@ This page is generated from the help pages by `python docs/make_cli.py`; a test 
 """
 
 END = """
+<!-- end of the help pages -->
+
 ## What holds for every command
 
 | exit code | means |
