@@ -158,7 +158,7 @@ def show_examples_as_typed(app: Any, context: click.Context, lines: list[str]) -
         elif example.startswith(" "):
             shown.append(example)
         else:  # "Examples:", the line above them
-            shown += [f"{example}:", ""]
+            shown += [example, "", ".. code-block:: text", ""]
     lines[:] = shown
 
 
