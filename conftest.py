@@ -56,9 +56,7 @@ def lib(request: pytest.FixtureRequest) -> Library:
 
 
 @pytest.fixture(autouse=True)
-def _names_for_doctests(
-    request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]
-) -> None:
+def _names_for_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.clear()
     if request.node.path.suffix == ".md":
         return  # pages import what they use, so that people can copy them
