@@ -56,7 +56,11 @@ def lib(request: pytest.FixtureRequest) -> Library:
 
 
 @pytest.fixture(autouse=True)
-def _names_for_doctests(doctest_namespace: dict[str, Any]) -> None:
+def _names_for_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    doctest_namespace.clear()
+    if request.node.path.suffix == ".md":
+        return  # pages import what they use, so that people can copy them
+
     import labelwise as lw
 
     doctest_namespace.update(np=np, lw=lw)

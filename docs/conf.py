@@ -148,6 +148,20 @@ html_theme_options = {
 }
 
 
+def show_examples_as_typed(app: Any, context: click.Context, lines: list[str]) -> None:
+    """Show the examples of a help page, which arrive as `| ` lines, as the shell has them."""
+    shown = []
+    for line in lines:
+        example = line.removeprefix("| ")
+        if example == line:
+            shown.append(line)
+        elif example.startswith(" "):
+            shown.append(example)
+        else:  # "Examples:", the line above them
+            shown += [example, "", ".. code-block:: text", ""]
+    lines[:] = shown
+
+
 def link_results_where_they_are_documented(app: Any, exception: Exception | None) -> None:
     """Let the links from code to documentation lead to `labelwise.typing` where they name its page.
 
@@ -162,4 +176,5 @@ def link_results_where_they_are_documented(app: Any, exception: Exception | None
 
 def setup(app: Any) -> None:
     """Connect what this file adds to Sphinx."""
+    app.connect("sphinx-click-process-description", show_examples_as_typed)
     app.connect("build-finished", link_results_where_they_are_documented)

@@ -15,16 +15,25 @@ PROGRAMS = {"labelwise": labelwise.cli.main, "labelwise-lab": labelwise_lab.cli.
 HEAD = """# The command
 
 This page is generated from the help pages by `python docs/make_cli.py`; a test compares them.
+"""
 
-Exit codes: 0, success; 2, an error that the user can fix, such as a damaged file or too little memory, in one sentence; 70, a bug in labelwise; 130,
-interrupted. `labelwise --debug …` shows the traceback. Control characters in names, ids and file names are printed as `\\x1b`, never sent to the
-terminal. In CSV files, text that a spreadsheet would interpret as a formula (beginning with `=`, `+`, `-`, `@`, a tab or a line end) is prefixed with an
-apostrophe; numbers are not. Files are in UTF-8; on a terminal of another encoding, characters that it lacks are printed as look-alikes or escaped.
+END = """
+<!-- end of the help pages -->
 
-Files are written atomically, so no output is ever incomplete. A file that is replaced keeps its mode, and a symbolic link its target. An output that
-the command also reads, under whatever name, is refused before any work is done. Of several processes that write the same output, the last to finish
-wins; only a second `labelwise-lab train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
-formats of `docs/reference/formats.md`; several files are the members.
+## What holds for every command
+
+| exit code | means |
+|---|---|
+| 0 | success |
+| 2 | an error that you can fix, such as a damaged file or too little memory, in one sentence |
+| 70 | a bug in labelwise; `labelwise --debug …` shows the traceback |
+| 130 | interrupted |
+
+- `PREDICTIONS` is one or more files or a folder, in any of the [formats](formats.md). Several files are the members.
+- Files are written whole or not at all, and no command writes over a file that it reads: [Reading and writing files](files.md). A second `labelwise-lab train` or
+  `petct prepare` with the same output exits with code 2 and names the first.
+- In CSV files, text that a spreadsheet would run as a formula (it begins with `=`, `+`, `-`, `@`, a tab or a line end) gets an apostrophe in front; numbers do not.
+- Control characters in names are printed as `\\x1b`, never sent to the terminal. Files are in UTF-8; characters that a terminal lacks are printed as look-alikes.
 """  # noqa: E501
 
 
@@ -52,7 +61,7 @@ def text() -> str:
         text += "".join(
             f"\n## {name}\n\n```text\n{page}\n```\n" for name, page in pages(main, context)
         )
-    return text
+    return text + END
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Sp
     sums, present, variances = [], [], []  # of the groups on each side
     for codes, v in ((code[:n_in], v_in), (code[n_in:], v_out)):
         of_groups = np.bincount(codes, v - v.mean(), minlength=n_groups) / len(v)
-        g = len(np.unique(codes))
+        g = np.count_nonzero(np.bincount(codes))  # numpy.unique is slow for millions
         sums.append(of_groups)
         present.append(g)
         variances.append((g / max(g - 1, 1) * of_groups @ of_groups, max(g - 1, 1)))
