@@ -69,8 +69,7 @@ class Loss:
     @property
     def maximum(self) -> Any:
         """The largest value of the entropy (per event where costs differ)."""
-        largest = np.asarray(self.entropy(np.asarray(self.peak)))
-        return largest if largest.ndim else float(largest)
+        return float(self.entropy(np.asarray(self.peak)))
 
     @property
     def peak(self) -> Any:

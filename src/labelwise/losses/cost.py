@@ -169,6 +169,11 @@ class CostLoss(Loss):
         return self.kink
 
     @property
+    def maximum(self) -> Any:
+        largest = self._costs(np.zeros(()))[1] * self.kink  # by t*, for 1 − t* has lost digits
+        return largest if largest.ndim else float(largest)
+
+    @property
     def kink(self) -> Array:
         a, b = self._costs(np.zeros(()))
         both = a + b
