@@ -101,6 +101,8 @@ def _position_of_label(
         raise TypeError(
             f"`events`: classes are given by name or position; got {label!r} in {event!r}"
         )
+    if not isinstance(label, str):
+        label = index(label)  # also of integers of other libraries
     if label in places:
         return places[label]
     if is_name and names is None:
@@ -248,14 +250,15 @@ def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
             f"`spec`: the children of {node!r} must be a mapping or a list of classes; got "
             f"{below!r}"
         )
-    children: dict[Label, Any] = {}
+    children: list[tuple[Label, Any]] = []
     for child in below:
         if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
             raise TypeError(
                 f"`spec`: every group needs a name; got {child!r} among the children of {node!r}"
             )
-        children |= _children_of_node(child, node)
-    return children
+        children += _children_of_node(child, node).items()
+    _distinct_event_names((name for name, _ in children), f"`spec`: the children of {node!r}")
+    return dict(children)
 
 
 def _classes_below_node(below: Any, node: Label) -> tuple[Label, ...]:
