@@ -165,7 +165,7 @@ class Intervals(InArrays[ArrayT]):
     def marginal(self, events: Family | None = None) -> Interval:
         """The exact bounds of each event."""
         xp, family = namespace(self.lower), as_events(events)
-        low, high = self.lower, at_most_one(self.upper)
+        low, high = at_most_one(self.lower), at_most_one(self.upper)
         if not self.exclusive:
             if family is not None:
                 raise no_events(self)
