@@ -78,7 +78,7 @@ class Members(InArrays[ArrayT]):
             )
             probs, member_axis, class_axis, class_names, ids, _ = given
             weights = given.weights(weights)
-            member_names = member_names or given.member_names
+            member_names = given.names_of_members(member_names)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         check_probabilities(stored, "probs", sum_to_one=self.exclusive)
@@ -134,7 +134,7 @@ class Members(InArrays[ArrayT]):
             member_axis=0,
             class_names=given.class_names,
             factors=factors,
-            member_names=member_names or given.member_names,
+            member_names=given.names_of_members(member_names),
         )
         return q.with_values(ids=given.ids)
 

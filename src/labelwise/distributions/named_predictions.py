@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._column_words import may_be_no_class
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import (
     Labeled,
     distinct_names,
@@ -45,6 +45,18 @@ class Input(NamedTuple):
         if self.member_names is None:
             return weights
         return values_by_class(weights, self.member_names, "weights")
+
+    def names_of_members(self, wanted: Sequence[str] | None) -> Sequence[str] | None:
+        """The names that members came with, or others ``wanted`` in their order."""
+        own = self.member_names
+        if wanted is None or own is None:
+            return wanted or own
+        if tuple(wanted) != own and sorted(map(str, wanted)) == sorted(own):
+            raise InputError(
+                f"`member_names` must be in the order of the members, {listed(own)}, or be left "
+                f"out; got {listed(tuple(wanted))}"
+            )
+        return wanted
 
 
 def read_names(
