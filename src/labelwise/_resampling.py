@@ -49,7 +49,8 @@ class Estimate:
 
     def __getitem__(self, index: Any) -> Estimate:
         """The estimates of some of the numbers."""
-        return replace(self, value=self.value[index], low=self.low[index], high=self.high[index])
+        value, low, high = np.broadcast_arrays(self.value, self.low, self.high)
+        return replace(self, value=value[index], low=low[index], high=high[index])
 
     def __repr__(self) -> str:
         return str(self)

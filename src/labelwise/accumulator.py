@@ -35,6 +35,7 @@ __all__ = ["Accumulator"]
 # Members that are kept as they came and decomposed together: the kernel does that in one pass, and
 # they need no more memory than the state that replaces them.
 GROUP = 8
+MAX_WEIGHT = 1e300
 
 
 class State(NamedTuple):
@@ -113,8 +114,11 @@ class Accumulator:
         p = kind(alone, member_axis=0).probs[0, ...]
         if np.ndim(weight) > 0:
             raise InputError("`weight` must be a number; weights of instances are for lw.Ensemble")
-        if not 0 <= weight < np.inf:
-            raise InputError("`weight` must be finite and not negative")
+        if not 0 <= weight <= MAX_WEIGHT:
+            raise InputError(
+                f"`weight` must be from 0 to {MAX_WEIGHT:g}, so that weights can be added up; got "
+                f"{weight!r}"
+            )
         self._check_shape(tuple(map(int, p.shape)))
         # a copy: the caller may use the memory for the next member
         self._add(1 * at_most_one(p), float(weight))

@@ -83,9 +83,9 @@ def numpy_in_blocks(f: Callable[[Any], Any], q: Any) -> Any:
     return in_blocks(f, q, TABLE_BLOCK)
 
 
-def mean_in_blocks(q: Any, change: Callable[[Any], Any] = lambda q: q) -> Array:
-    """``change(q).mean()``, see `numpy_in_blocks`."""
-    ((mean,),) = numpy_in_blocks(lambda part: ((change(part).mean(),),), q)
+def mean_in_blocks(q: Any) -> Array:
+    """``q.mean()``, see `numpy_in_blocks`."""
+    ((mean,),) = numpy_in_blocks(lambda part: ((part.mean(),),), q)
     return mean
 
 
