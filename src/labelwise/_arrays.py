@@ -22,6 +22,12 @@ from array_api_compat import (
 
 Array: TypeAlias = Any
 """An array of any supported library."""
+Arrays: TypeAlias = tuple[Array, ...]
+Pair: TypeAlias = tuple[Array, Array]
+"""Two arrays of one shape, most often a probability and its complement."""
+Shape: TypeAlias = tuple[int, ...]
+Names: TypeAlias = tuple[str, ...]
+"""Names in their order: of classes, events, members, fields."""
 ClassNames: TypeAlias = Sequence[str] | Mapping[Any, str]
 """Class names in the order of the classes, or by position: ``{0: "cat", 1: "dog"}``."""
 namespace: Callable[..., Any] = array_namespace

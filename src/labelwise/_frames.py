@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import to_numpy
+from ._arrays import Names, Shape, to_numpy
 from ._errors import InputError, did_you_mean, listed
 from ._lazy import imported
 
@@ -37,7 +37,7 @@ class Labeled(NamedTuple):
 
     values: np.ndarray
     labels: tuple[Any, ...]
-    dims: tuple[str, ...] | None = None
+    dims: Names | None = None
 
 
 def library_of_frame(x: Any) -> str | None:
@@ -86,7 +86,7 @@ def _is_numeric_column(column: Any) -> bool:
 # --- names
 
 
-def distinct_names(labels: Any, what: str) -> tuple[str, ...]:
+def distinct_names(labels: Any, what: str) -> Names:
     """Labels as different names."""
     names = tuple(map(str, labels))
     twice = repeated(names)
@@ -116,13 +116,13 @@ def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | N
     return frame.values, tuple(_names_of_axis(labels, name) for labels in frame.labels)
 
 
-def _names_of_axis(labels: Any, name: str) -> tuple[str, ...] | None:
+def _names_of_axis(labels: Any, name: str) -> Names | None:
     if labels is None or is_positions(labels):
         return None
     return distinct_names(labels, f"each axis of `{name}`")
 
 
-def names_by_position(names: Mapping[Any, Any]) -> tuple[str, ...] | None:
+def names_by_position(names: Mapping[Any, Any]) -> Names | None:
     """The names of ``id2label`` of Hugging Face, or of its inverse ``label2id``, in the order of
     their positions, which JSON has as text; ``None`` if some position has no name.
     """
@@ -323,7 +323,7 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
 
 def instance_frame(
     columns: Mapping[str, Any],
-    shape: tuple[int, ...],
+    shape: Shape,
     library: str,
     *,
     ids: Any = None,
@@ -354,7 +354,7 @@ def instance_frame(
 
 
 def index_columns(
-    shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None
+    shape: Shape, ids: Any = None, where: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
     """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all
     instances, or of those at ``where``.

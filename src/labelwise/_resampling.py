@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, to_numpy
+from ._arrays import Array, Pair, to_numpy
 from ._validation.arguments import as_rng
 
 MIN_UNITS_FOR_PERCENTILES = 100
@@ -321,7 +321,7 @@ def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray,
     return low, high
 
 
-def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array]:
+def percentiles(replicates: np.ndarray, confidence: float) -> Pair:
     """The central share ``confidence`` of the replicates, ignoring undefined ones (NaN)."""
     tail = (1 - confidence) / 2
     quantile = np.nanquantile if np.isnan(replicates).any() else np.quantile  # which is faster

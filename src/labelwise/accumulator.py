@@ -21,7 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_with_remainder
+from ._arrays import (
+    Array,
+    Arrays,
+    ClassNames,
+    Names,
+    Shape,
+    at_most_one,
+    like,
+    namespace,
+    sum_with_remainder,
+)
 from ._engine.compute import Computed, compute
 from ._errors import InputError
 from ._frames import has_names
@@ -47,7 +57,7 @@ class State(NamedTuple):
     mean_rest: Array
     """What rounding lost of the mean."""
     aleatoric: Array
-    spreads: tuple[Array, ...]
+    spreads: Arrays
     """EU; for costs the regrets of not acting and of acting, the smaller of which is EU."""
 
     @property
@@ -91,10 +101,10 @@ class Accumulator:
         self.class_names = None
         if class_names is not None:
             self.class_names = check_names(class_names, len(class_names))
-        self._names: tuple[str, ...] = ()
+        self._names: Names = ()
         """Those, or the positions as text."""
         self._bound_loss = self.loss
-        self._shape: tuple[int, ...] = ()
+        self._shape: Shape = ()
         """That of all members; ``()`` before the first."""
         self._group: list[tuple[Array, float]] = []
         """The latest members, at most `GROUP`, with their weights."""
@@ -213,7 +223,7 @@ class Accumulator:
         """What two of a kind have in common; functions of one name need not be the same."""
         return repr(self.loss), getattr(self.loss, "function", None), self.multilabel
 
-    def _check_shape(self, shape: tuple[int, ...]) -> None:
+    def _check_shape(self, shape: Shape) -> None:
         if not self._shape:
             # these refuse class names that do not fit
             names = check_names(self.class_names, shape[-1])

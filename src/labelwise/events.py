@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ._arrays import Array, index_like, namespace
+from ._arrays import Array, Names, Pair, index_like, namespace
 from ._errors import InputError, listed, suggest
 from ._validation.labels import integer_names
 
@@ -161,7 +161,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
     return Events(_distinct_event_names(map(str, mapping), "`events`"), tuple(inside))
 
 
-def _distinct_event_names(names: Iterable[str], what: str) -> tuple[str, ...]:
+def _distinct_event_names(names: Iterable[str], what: str) -> Names:
     names = tuple(names)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -257,7 +257,7 @@ def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
                 f"`spec`: every group needs a name; got {child!r} among the children of {node!r}"
             )
         children += _children_of_node(child, node).items()
-    _distinct_event_names((name for name, _ in children), f"`spec`: the children of {node!r}")
+    _distinct_event_names((str(name) for name, _ in children), f"`spec`: the children of {node!r}")
     return dict(children)
 
 
@@ -281,7 +281,7 @@ def _nodes_of_label_tree(
             yield from _nodes_of_label_tree(child, leaves)
 
 
-def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+def event_sums(x: Array, events: Events, names: Names | None) -> Pair:
     """Sums over the classes of each event and over those it is contrasted with: two arrays (...,
     E).
     """
@@ -304,7 +304,7 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
     return sides[0], sides[1]
 
 
-def conditional_event_shares(inside: Array, rest: Array) -> tuple[Array, Array]:
+def conditional_event_shares(inside: Array, rest: Array) -> Pair:
     """Both as shares of their sum; even where it is 0."""
     xp = namespace(inside)
     whole = inside + rest

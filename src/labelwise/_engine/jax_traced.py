@@ -43,8 +43,7 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...] | None:
 
     parts = jax.custom_jvp(values)
     parts.defjvp(derivatives)
-    result: tuple[Any, ...] = parts(q.probs)
-    return result
+    return parts(q.probs)
 
 
 def _squared_slopes_in_jax(law: Any) -> tuple[Any, Any, Any]:

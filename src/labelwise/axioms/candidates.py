@@ -47,4 +47,4 @@ def _short_shares(x: np.ndarray) -> np.ndarray:
     rounded = np.round(x / x.sum(axis=-1, keepdims=True), DECIMALS)
     largest = np.eye(x.shape[-1])[x.argmax(axis=-1)]
     missing = 1 - rounded.sum(axis=-1, keepdims=True)
-    return np.asarray(np.round(rounded + largest * missing, DECIMALS))
+    return np.round(rounded + largest * missing, DECIMALS)

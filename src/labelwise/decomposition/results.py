@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NoReturn, Self
 
 import numpy as np
 
-from .._arrays import dtype_name, to_numpy, values_known
+from .._arrays import Names, Shape, dtype_name, to_numpy, values_known
 from .._errors import InputError
 from .._frames import Library, ids_at, instance_frame, xarray
 from .._tables import SHOWN, Shown, Summary, counted, first_names
@@ -34,7 +34,7 @@ class Top(Shown):
     """Their uncertainty, (n,)."""
     by: str
     label: str | None
-    shape: tuple[int, ...]
+    shape: Shape
     """The shape of all instances."""
     instance_ids: Any = None
     """What all instances are called, where they came with an index."""
@@ -107,12 +107,12 @@ class Result(Shown, Generic[ArrayT]):
     """How many axes follow those of the instances."""
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> Shape:
         """The shape (...) of the instances."""
         return self._shape[: len(self._shape) - self._trailing]
 
     @property
-    def _shape(self) -> tuple[int, ...]:
+    def _shape(self) -> Shape:
         total: Any = self.total
         return tuple(total.shape)
 
@@ -238,7 +238,7 @@ class Components(Result[ArrayT]):
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
 
-def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:
+def axis_names(shape: Shape, dims: Sequence[str] | None) -> Names:
     """The names of the axes of instances."""
     if dims is None:
         if len(shape) == 1:

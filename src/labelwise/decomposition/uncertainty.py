@@ -73,7 +73,7 @@ class Uncertainty(Result[ArrayT]):
     @property
     def maximum(self) -> np.ndarray:
         """The largest possible total of the mean as the forecast, of each label, (K,) or (E,)."""
-        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
+        return self.loss.maximum / self.unit + np.zeros(len(self.class_names))
 
     @overload
     def __getitem__(self, key: str) -> Components[ArrayT]: ...
@@ -294,15 +294,15 @@ class Uncertainty(Result[ArrayT]):
         given = to_numpy(columns_by_class(y, self.class_names, name))
         several = self.structure == "free" or self.events is not None
         if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
-            return np.asarray(given.reshape(-1, k).astype(bool))
+            return given.reshape(-1, k).astype(bool)
         if self.events is None:
             positions = as_labels(y, name, self.class_names, shape)
-            return np.asarray(np.asarray(self.class_names, dtype=object)[positions])
+            return np.asarray(self.class_names, dtype=object)[positions]
         if given.shape != shape:
             raise InputError(
                 f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}"
             )
-        return np.asarray(given.reshape(-1))
+        return given.reshape(-1)
 
     def to_xarray(self, *, dims: Sequence[str] | None = None, label_axis: int = -1) -> Any:
         """An `xarray.Dataset` of the three parts, with the labels as a coordinate.

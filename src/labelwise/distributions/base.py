@@ -7,7 +7,7 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
 
-from .._arrays import Array, namespace
+from .._arrays import Array, Names, Pair, Shape, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
 from .._frames import ids_at
@@ -61,7 +61,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
     @property
     @abstractmethod
-    def batch_shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> Shape:
         """The shape (...) of the instances."""
 
     @property
@@ -83,8 +83,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
     def mean(self, events: Family | None = None) -> ArrayT:
         """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
-        mean: ArrayT = self.marginal(events).probability
-        return mean
+        return self.marginal(events).probability
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -157,7 +156,7 @@ class InArrays(Distribution[ArrayT]):
     more axes at the end.
     """
 
-    _arrays: ClassVar[tuple[str, ...]]
+    _arrays: ClassVar[Names]
     """The fields; the first one ends with the classes."""
     _first_axis: ClassVar[int] = 0
     """Of the instances: 1 after an axis of members."""
@@ -167,7 +166,7 @@ class InArrays(Distribution[ArrayT]):
         return int(getattr(self, self._arrays[0]).shape[-1])
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> Shape:
         return tuple(getattr(self, self._arrays[0]).shape[self._first_axis : -1])
 
     def __getitem__(self, index: Any) -> Self:
@@ -203,9 +202,7 @@ def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     return (*given, *(slice(None),) * (n_axes - used))
 
 
-def sums_inside_and_outside(
-    x: Array, events: Family | None, class_names: tuple[str, ...] | None
-) -> tuple[Array, Array]:
+def sums_inside_and_outside(x: Array, events: Family | None, class_names: Names | None) -> Pair:
     """Sums of ``x`` (..., K) over the classes of each event, by default of each class, and over
     those it is contrasted with.
     """

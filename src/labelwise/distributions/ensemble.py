@@ -12,6 +12,7 @@ from array_api_compat import is_dask_array, is_numpy_array
 from .._arrays import (
     Array,
     ClassNames,
+    Names,
     at_most_one,
     index_like,
     namespace,
@@ -57,7 +58,7 @@ class Members(InArrays[ArrayT]):
     member_names: tuple[str, ...] | None = None
     ids: Any = None
     finite: ClassVar[bool] = True
-    _arrays: ClassVar[tuple[str, ...]] = ("stored",)
+    _arrays: ClassVar[Names] = ("stored",)
     _first_axis: ClassVar[int] = 1
 
     def __init__(
@@ -148,7 +149,7 @@ class Members(InArrays[ArrayT]):
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16
         as float32.
         """
-        return cast(ArrayT, widen(self.stored))
+        return widen(self.stored)
 
     @property
     def n_members(self) -> int:
@@ -186,7 +187,7 @@ class Members(InArrays[ArrayT]):
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
         instance.
         """
-        return cast(ArrayT, draw_members(self.probs, self.weights, n, as_rng(rng)))
+        return draw_members(self.probs, self.weights, n, as_rng(rng))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays import Names
 from .._column_words import may_be_no_class
 from .._errors import InputError, listed
 from .._frames import (
@@ -132,19 +133,19 @@ def moved_last(given: Input) -> Any:
     return np.moveaxis(given.values, (given.member_axis, given.class_axis), (0, -1))
 
 
-def _axis_by_dimension(dims: tuple[str, ...] | None, words: Sequence[str]) -> int | None:
+def _axis_by_dimension(dims: Names | None, words: Sequence[str]) -> int | None:
     axes = [axis for axis, dim in enumerate(dims or ()) if dim.lower() in words]
     return axes[0] if len(axes) == 1 else None
 
 
-def _class_axis(dims: tuple[str, ...] | None, class_axis: int) -> int:
+def _class_axis(dims: Names | None, class_axis: int) -> int:
     """The axis of the classes: what a dimension says, if the caller says nothing."""
     named = _axis_by_dimension(dims, CLASS_DIMS)
     return class_axis if named is None or class_axis != -1 else named
 
 
 def _stack_member_frames(
-    parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
+    parts: Sequence[Any], name: str, class_axis: int, member_names: Names | None
 ) -> Labeled:
     """The members as one array, each in the order of the first."""
     names = range(len(parts)) if member_names is None else member_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .._arrays import Array, namespace, not_negative
+from .._arrays import Array, Pair, namespace, not_negative
 from .._engine.compute import Computed
 from ..distributions import Dirichlet, DirichletMixture, Distribution
 from ..distributions.base import sums_inside_and_outside
@@ -80,7 +80,7 @@ def reverse_of_dirichlet(alpha: Array) -> Array:
     return not_negative(of_classes - (1 / s - digamma_minus_log(s)))
 
 
-def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
+def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> Pair | None:
     """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
     a, b = sums_inside_and_outside(q.alpha, None, None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
+from .._arrays import Array, Arrays, like, namespace, smallest, sum_first, to_numpy
 from .._engine.compute import Computed
 from ..distributions import Distribution
 from .losses import JointLoss
@@ -55,7 +55,7 @@ def joint_parts_from_draws(q: Distribution, loss: JointLoss, seed: int, n_sample
 
 def _joint_parts_of_block(
     draws: Array, mean: Array, complement: Array, loss: JointLoss, exact_mean: bool
-) -> tuple[Array, ...]:
+) -> Arrays:
     """Three uncertainties and their error bounds from draws (n, ..., K)."""
     xp = namespace(draws)
     n_draws = draws.shape[0]

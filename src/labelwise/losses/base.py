@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, namespace, without_gradient
+from .._arrays import Array, Pair, namespace, without_gradient
 from .._errors import InputError
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
@@ -99,7 +99,7 @@ class Loss:
         xp = namespace(t)
         width = xp.where(t + u <= c + uc, u - t, c - uc)
 
-        def regrets(share: Array) -> tuple[Array, Array]:
+        def regrets(share: Array) -> Pair:
             step, rest = share * width, (1 - share) * width
             f, fc = t + step, uc + rest
             return self.divergence(t, f, c, fc, -step), self.divergence(u, f, uc, fc, rest)
@@ -144,7 +144,7 @@ class Loss:
         return self.kink is None
 
 
-def with_complement(t: Array, c: Array = None) -> tuple[Array, Array]:
+def with_complement(t: Array, c: Array = None) -> Pair:
     """Convert user input to arrays and compute the missing complement."""
     if isinstance(t, int | float):
         t = np.asarray(t, float)

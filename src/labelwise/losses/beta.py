@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from .._arrays import Array, like, namespace, not_negative, smallest, without_gradient
+from .._arrays import Array, Pair, like, namespace, not_negative, smallest, without_gradient
 from .._errors import InputError
 from ._special import gauss_legendre, ratio
 from .base import Loss, loss_of_outcome, with_complement, with_complements
@@ -54,7 +54,7 @@ class BetaLoss(Loss):
         """For probabilities and for complements up to ½."""
         return _BetaLossHalf.prepare(self.a, self.b), _BetaLossHalf.prepare(self.b, self.a)
 
-    def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def _partial_losses(self, t: Array, c: Array) -> Pair:
         """φ(t, 1) and φ(t, 0); at the ends the right value with the slope of the nearest number
         inside.
         """
@@ -157,7 +157,7 @@ class _BetaLossHalf:
         power = a + (a < 0.5)
 
         def both(t: np.ndarray) -> np.ndarray:
-            return np.asarray((1 - t) * lower(t) - t ** (power - a) * below(t))
+            return (1 - t) * lower(t) - t ** (power - a) * below(t)
 
         half = np.asarray([0.5])
         constant = above(half) * half ** (b + 1) + below(half) * half**power

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, like, namespace, not_negative
+from .._arrays import Array, Pair, dtype_name, like, namespace, not_negative
 from .._cached import cached_property
 from .._errors import InputError, suggest
 from .._frames import library_of_frame, named_axes
@@ -88,7 +88,7 @@ class CostLoss(Loss):
             return self
         return replace(self, **costs)
 
-    def _costs(self, x: Array) -> tuple[Array, Array]:
+    def _costs(self, x: Array) -> Pair:
         if isinstance(self.false_positive, Mapping) or isinstance(self.false_negative, Mapping):
             raise InputError(
                 "costs given by name need the names: use lw.decompose with `class_names`, or "
@@ -133,7 +133,7 @@ class CostLoss(Loss):
             return table
         return np.broadcast_to(table, (4, n))
 
-    def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def regrets(self, t: Array, c: Array) -> Pair:
         """Regret of not acting and of acting."""
         xp = namespace(t)
         a, b = self._costs(t)

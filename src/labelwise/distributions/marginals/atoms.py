@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from ..._arrays import Array, at_most_one, namespace, sum_first
+from ..._arrays import Array, Names, Pair, at_most_one, namespace, sum_first
 from ..._cached import cached_property
 from ...events import Events, conditional_event_shares, event_sums
 from ...losses import Expectation, Loss
@@ -64,7 +64,7 @@ class Atoms(Marginal):
         return xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
 
     @cached_property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         """Mean probability of the event and of its complement; neither is taken from the other."""
         return self.average(self.t), self.average(self.c)
 
@@ -123,7 +123,7 @@ class Atoms(Marginal):
 
 
 def atoms_of_events(
-    probs: Array, weights: Array | None, events: Events | None, class_names: tuple[str, ...] | None
+    probs: Array, weights: Array | None, events: Events | None, class_names: Names | None
 ) -> Atoms:
     """The law of events under members that predict class probabilities ``probs`` (M, ..., K)."""
     if events is None:

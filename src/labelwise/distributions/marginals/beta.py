@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._arrays import Array, namespace, sigmoid, sigmoid_step, sum_first
+from ..._arrays import Array, Arrays, Pair, namespace, sigmoid, sigmoid_step, sum_first
 from ...losses import Expectation, Loss
 from ._quadrature import kink_log_odds, logit_nodes, quadrature_in_blocks
 from .atoms import Atoms
@@ -19,7 +19,7 @@ class Beta(Marginal):
     b: Array
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         whole = self.a + self.b
         return self.a / whole, self.b / whole
 
@@ -29,14 +29,14 @@ class Beta(Marginal):
         # events of all classes always happen (b = 0): another law stands in for theirs
         sure = self.b <= 0
         law = Beta(self.a, xp.where(sure, self.a, self.b))
-        parts: tuple[Array, ...]
+        parts: Arrays
         aleatoric = loss.aleatoric_of_beta(law.a, law.b)
         epistemic = loss.epistemic_of_beta(law.a, law.b)
         if aleatoric is not None and epistemic is not None:
             parts = loss.entropy(*law.mean), aleatoric, epistemic
         else:
 
-            def of_block(a: Array, b: Array) -> tuple[Array, ...]:
+            def of_block(a: Array, b: Array) -> Arrays:
                 return Marginal.split(Beta(a, b), loss)[:3]
 
             parts = quadrature_in_blocks(of_block, (law.a, law.b), 3)
@@ -141,7 +141,7 @@ class BetaMixture(Marginal):
         return Atoms(t, self.weights, c)
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         return self.means.mean
 
     def split(self, loss: Loss) -> Split:
