@@ -147,14 +147,23 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     return np.take(values, order_of_names(columns, names, f"`{name}`"), axis=-1)
 
 
+def series_as_mapping(x: Any, name: str) -> Any:
+    """A series as a mapping from the names in its index, or its values if it has none; anything
+    else as it is.
+    """
+    if library_of_frame(x) is None or len(x.shape) != 1:
+        return x
+    values, (names,) = named_axes(x, name)
+    if names is None:
+        return values
+    return dict(zip(names, values.tolist(), strict=True))
+
+
 def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     """The values of a mapping or a series from class names, in the order of ``names``; anything
     else as it is.
     """
-    if library_of_frame(x) == "pandas" and len(x.shape) == 1:
-        index = _names_of_axis(x.index, name)
-        if index is not None:
-            x = dict(zip(index, x.tolist(), strict=True))
+    x = series_as_mapping(x, name)
     if not isinstance(x, Mapping):
         return x
     values = list(x.values())

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, Pair, to_numpy
-from ._validation.arguments import as_rng
+from ._validation.arguments import as_rng, is_whole
 
 MIN_UNITS_FOR_PERCENTILES = 100
 """Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage
@@ -354,8 +354,8 @@ def check_replicates(n_bootstrap: Any, *, required: bool = False) -> int:
     """The number of bootstrap replicates: 0 (no intervals, unless they are ``required``) or at
     least 2.
     """
-    whole = isinstance(n_bootstrap, int | np.integer) and not isinstance(n_bootstrap, bool)
-    if not whole or n_bootstrap < 0 or n_bootstrap == 1 or (required and n_bootstrap == 0):
+    least = 2 if required else 0
+    if not is_whole(n_bootstrap) or n_bootstrap < least or n_bootstrap == 1:
         none = "" if required else "0 (no intervals) or "
         raise ValueError(
             f"`n_bootstrap` must be {none}an integer of at least 2 replicates; got "

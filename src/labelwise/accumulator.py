@@ -16,14 +16,12 @@ that these may be as large or small as they like.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._arrays import (
     Array,
-    Arrays,
     ClassNames,
     Names,
     Shape,
@@ -38,7 +36,7 @@ from ._frames import has_names
 from ._validation.labels import check_names
 from .decomposition import Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
-from .losses import CostLoss, Loss, LossName, as_loss
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
@@ -57,8 +55,7 @@ class State(NamedTuple):
     mean_rest: Array
     """What rounding lost of the mean."""
     aleatoric: Array
-    spreads: Arrays
-    """EU; for costs the regrets of not acting and of acting, the smaller of which is EU."""
+    epistemic: Array
 
     @property
     def complement(self) -> Array:
@@ -173,7 +170,7 @@ class Accumulator:
         return Uncertainty(
             loss.entropy(state.mean, state.complement),
             state.aleatoric,
-            reduce(namespace(state.mean).minimum, state.spreads),
+            state.epistemic,
             self._names,
             loss,
             structure="free" if self.multilabel else "partition",
@@ -194,19 +191,14 @@ class Accumulator:
     def _state_of_group(self) -> State:
         """What is known of the latest members."""
         q, weight = self._ensemble()
-        loss = self._bound_loss
 
         def equations(q: Distribution) -> Computed:
             law: Any = q.marginal()
             reference = law.of_heaviest(law.t)  # where all agree, nothing is added to it
-            mean = sum_with_remainder(reference[0, ...], law.average(law.t - reference))
-            if isinstance(loss, CostLoss):
-                return Computed((*mean, *map(law.average, loss.regrets(law.t, law.c))))
-            return Computed(mean)
+            return Computed(sum_with_remainder(reference[0, ...], law.average(law.t - reference)))
 
-        mean, rest, *regrets = compute(equations, q).parts
-        u = decompose(q, loss)
-        return State(weight, mean, rest, u.aleatoric, tuple(regrets) or (u.epistemic,))
+        u = decompose(q, self._bound_loss)
+        return State(weight, *compute(equations, q).parts, u.aleatoric, u.epistemic)
 
     def _ensemble(self) -> tuple[Distribution, float]:
         """The latest members, and their weight as in `State`."""
@@ -248,12 +240,9 @@ def join_states(a: State, b: State, loss: Loss) -> State:
     delta = (b.mean - a.mean) + (b.mean_rest - a.mean_rest)
     high, low = sum_with_remainder(a.mean, beta * delta)
     mean, rest = sum_with_remainder(high, low + a.mean_rest)
-    spreads = [alpha * x + beta * y for x, y in zip(a.spreads, b.spreads, strict=True)]
     aleatoric = alpha * a.aleatoric + beta * b.aleatoric
-    joined = State(weight, mean, rest, aleatoric, tuple(spreads))
-    if isinstance(loss, CostLoss):  # whose regrets are means over the members
-        return joined
-    c = joined.complement
+    within = State(weight, mean, rest, aleatoric, alpha * a.epistemic + beta * b.epistemic)
+    c = within.complement
     from_a = loss.divergence(a.mean, mean, a.complement, c, -beta * delta)
     from_b = loss.divergence(b.mean, mean, b.complement, c, alpha * delta)
-    return joined._replace(spreads=(spreads[0] + alpha * from_a + beta * from_b,))
+    return within._replace(epistemic=within.epistemic + alpha * from_a + beta * from_b)

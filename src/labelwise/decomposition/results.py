@@ -183,26 +183,6 @@ class Result(Shown, Generic[ArrayT]):
             notes.append(self.note)
         return notes
 
-    def _top_instances(self, source: Result, n: int, by: str, label: str | None) -> Top:
-        """The highest of ``source``, which has one value per instance."""
-        n = check_positive(n, "n")
-        choices = PARTS if self.regret is None else (*PARTS, "regret")
-        check_choice(by, "by", choices)
-        if by == "epistemic" and self.n_members == 1:
-            raise InputError("one member says nothing about epistemic uncertainty; use by='total'")
-        flat = to_numpy(getattr(source, by)).reshape(-1)
-        chosen = np.arange(flat.size)
-        if n < flat.size:  # equal values in the order of the instances
-            chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
-        chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
-        return Top(chosen, flat[chosen], by, label, self.batch_shape, self.ids)
-
-    def top(self, n: int = 20, *, by: str = "epistemic") -> Top:
-        """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
-        order.
-        """
-        return self._top_instances(self, n, by, None)
-
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each instance, as a data frame of pandas or polars; see
         `Uncertainty.to_frame`.
@@ -236,6 +216,22 @@ class Components(Result[ArrayT]):
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
         i = instance_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
+
+    def top(self, n: int = 20, *, by: str = "epistemic") -> Top:
+        """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
+        order.
+        """
+        n = check_positive(n, "n")
+        choices = PARTS if self.regret is None else (*PARTS, "regret")
+        check_choice(by, "by", choices)
+        if by == "epistemic" and self.n_members == 1:
+            raise InputError("one member says nothing about epistemic uncertainty; use by='total'")
+        flat = to_numpy(getattr(self, by)).reshape(-1)
+        chosen = np.arange(flat.size)
+        if n < flat.size:  # equal values in the order of the instances
+            chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
+        chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
+        return Top(chosen, flat[chosen], by, None, self.batch_shape, self.ids)
 
 
 def axis_names(shape: Shape, dims: Sequence[str] | None) -> Names:

@@ -220,9 +220,9 @@ class Uncertainty(Result[ArrayT]):
         array([1, 2])
         """
         if label is None:
-            return self._top_instances(self.sum(), n, by, None)
+            return self.sum().top(n, by=by)
         name = self.class_names[class_position(label, self.class_names, "label")]
-        return self._top_instances(self[name], n, by, name)
+        return replace(self[name].top(n, by=by), label=name)
 
     def to_frame(
         self,

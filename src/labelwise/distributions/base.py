@@ -158,8 +158,6 @@ class InArrays(Distribution[ArrayT]):
 
     _arrays: ClassVar[Names]
     """The fields; the first one ends with the classes."""
-    _first_axis: ClassVar[int] = 0
-    """Of the instances: 1 after an axis of members."""
 
     @property
     def n_classes(self) -> int:
@@ -168,6 +166,11 @@ class InArrays(Distribution[ArrayT]):
     @property
     def batch_shape(self) -> Shape:
         return tuple(getattr(self, self._arrays[0]).shape[self._first_axis : -1])
+
+    @property
+    def _first_axis(self) -> int:
+        """Of the instances: 1 after an axis of members."""
+        return int(self.n_members is not None)
 
     def __getitem__(self, index: Any) -> Self:
         everything, n_axes = (slice(None),), len(self.batch_shape)

@@ -144,7 +144,6 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
     weights: Any
     class_names: tuple[str, ...] | None
     ids: Any = None
-    _first_axis: ClassVar[int] = 1
 
     def __init__(
         self,

@@ -59,7 +59,6 @@ class Members(InArrays[ArrayT]):
     ids: Any = None
     finite: ClassVar[bool] = True
     _arrays: ClassVar[Names] = ("stored",)
-    _first_axis: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -154,10 +153,6 @@ class Members(InArrays[ArrayT]):
     @property
     def n_members(self) -> int:
         return int(self.stored.shape[0])
-
-    @property
-    def n_numbers(self) -> int:
-        return int(self.stored.size) if isinstance(self.stored, np.ndarray) else 0
 
     @property
     def members(self) -> tuple[Array, Array | None]:

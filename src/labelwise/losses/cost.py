@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import Array, Pair, dtype_name, like, namespace, not_negative
 from .._cached import cached_property
 from .._errors import InputError, suggest
-from .._frames import library_of_frame, named_axes
+from .._frames import series_as_mapping
 from .base import Expectation, Loss, loss_of_outcome, with_complement, with_complements
 
 DEFAULT = 1.0
@@ -45,12 +45,7 @@ class CostLoss(Loss):
 
     def __post_init__(self) -> None:
         for side in ("false_positive", "false_negative"):
-            cost = getattr(self, side)
-            if library_of_frame(cost) is not None and len(cost.shape) == 1:  # a series
-                values, (names,) = named_axes(cost, side)
-                cost = values
-                if names is not None:
-                    cost = dict(zip(names, values.tolist(), strict=True))
+            cost = series_as_mapping(getattr(self, side), side)
             if isinstance(cost, Mapping):
                 for key, value in cost.items():
                     _check_cost_of_loss(value, f"`{side}` of {key!r}", single=True)
