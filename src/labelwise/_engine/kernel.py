@@ -49,8 +49,9 @@ AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native
 """The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each
 level of instructions.
 """
-_level = _choose_level(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
-if _level == "numpy":
+level = _choose_level(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
+"""The one that is used."""
+if level == "numpy":
     native = None
 
 # Predictions (members x instances x classes) from which on two threads pay; each further one needs
@@ -65,11 +66,6 @@ SEVERAL = {
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def level() -> str:
-    """The level of instructions that is used."""
-    return _level
-
-
 def kernel_info() -> dict[str, Any]:
     """Which kernel computes ensembles of NumPy arrays, and with how many threads.
 
@@ -81,7 +77,7 @@ def kernel_info() -> dict[str, Any]:
     >>> sorted(kernel_info())[:2]
     ['kernel', 'threads']
     """
-    info: dict[str, Any] = {"kernel": _level, "threads": thread_count()}
+    info: dict[str, Any] = {"kernel": level, "threads": thread_count()}
     if native is not None and not native.threads():
         info["threads"] = 1
     if _missing is not None:
@@ -166,7 +162,7 @@ def split(
     if costs is not None:
         costs = np.ascontiguousarray(costs, dtype)
     native.split(
-        level=_level,
+        level=level,
         loss=loss,
         dtype=probs.dtype.char,
         probs=probs,
@@ -218,7 +214,7 @@ def slopes(
         weights = _weights_for_kernel(weights, probs, dtype)
     result = np.empty(probs.shape, dtype)
     native.slopes(
-        level=_level,
+        level=level,
         loss=loss,
         dtype=probs.dtype.char,
         probs=probs,
@@ -247,16 +243,27 @@ def flatten_instances(x: np.ndarray) -> np.ndarray | None:
     return x
 
 
-def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    """Whether all values (M, ..., K) are known to be probabilities, from one pass. Only yes or no;
-    `_validation.check_range` explains failures.
+def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool = True) -> bool:
+    """Whether all values (M, ..., K) are known to be probabilities, in [0, 1], none of them NaN,
+    with sums of 1 over K: from one pass. Only yes or no; `_validation.check_range` explains
+    failures.
     """
     if native is None:
         return _holds_probabilities_in_numpy(x, tolerance, sum_to_one)
     view = flatten_instances(x)
     if view is None:
         return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
-    return check(view, tolerance, sum_to_one=sum_to_one)
+    class_major, pieces, workers = _plan_of_job(view, SEVERAL["check"], None)
+    return native.check(
+        level=level,
+        dtype=view.dtype.char,
+        probs=view,
+        class_major=class_major,
+        sum_to_one=sum_to_one,
+        tolerance=tolerance,
+        pieces=pieces,
+        workers=workers,
+    )
 
 
 def _holds_probabilities_in_numpy(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
@@ -271,26 +278,6 @@ def _holds_probabilities_in_numpy(x: np.ndarray, tolerance: float, sum_to_one: b
             if sum_to_one and np.any(np.abs(part.sum(axis=-1) - 1) > tolerance):
                 return False
     return True
-
-
-def check(
-    probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None
-) -> bool:
-    """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
-    of 1 over K.
-    """
-    class_major, pieces, workers = _plan_of_job(probs, SEVERAL["check"], threads)
-    valid: bool = native.check(
-        level=_level,
-        dtype=probs.dtype.char,
-        probs=probs,
-        class_major=class_major,
-        sum_to_one=sum_to_one,
-        tolerance=tolerance,
-        pieces=pieces,
-        workers=workers,
-    )
-    return valid
 
 
 def _type_of_results(probs: np.ndarray) -> np.dtype[Any]:
