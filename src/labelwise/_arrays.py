@@ -210,3 +210,26 @@ def sum_with_remainder(a: Array, b: Array) -> tuple[Array, Array]:
     s = a + b
     v = s - a
     return s, (a - (s - v)) + (b - v)
+
+
+def ratio(x: Array, y: Array) -> Array:
+    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which
+    must not underflow.
+    """
+    xp = namespace(y)
+    tiny = smallest(y)[0]
+    scale = xp.where(y < tiny**0.5, like(tiny**-0.75, y), xp.ones_like(y))
+    return (x * scale) / (y * scale)
+
+
+def fill_in(value: Array, mask: Array, f: Callable[..., Array], *arrays: Array) -> Array:
+    """``value``, but ``f`` of the ``arrays`` where the ``mask`` is; in NumPy it is computed only
+    there, because it costs many powers.
+    """
+    if is_numpy_array(value):
+        value, at = np.asarray(value, order="C"), np.flatnonzero(mask)  # faster than the mask
+        value.reshape(-1)[at] = f(*[np.broadcast_to(x, value.shape).take(at) for x in arrays])
+        return value
+    xp = namespace(value)
+    half = xp.ones_like(value) / 2
+    return xp.where(mask, f(*[xp.where(mask, x, half) for x in arrays]), value)

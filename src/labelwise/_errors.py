@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Self
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
@@ -114,11 +113,6 @@ class _Worded(Exception):
         """The same message with a place before its own, such as the file of a row."""
         where = f"{place}, {self.where}" if self.where else place
         return type(self)(self.sentence, fix=self.fix, where=where, **self.values)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # an error that comes back from another process
-        again = partial(type(self), fix=self.fix, where=self.where, **self.values)
-        return again, (self.sentence,)
 
 
 class InputError(_Worded, ValueError):

@@ -102,13 +102,5 @@ def number(x: float | None, digits: int = 3) -> str:
     rounded = _round_half_up(exact, decimals)
     power = rounded.adjusted()
     if exact.adjusted() >= 9 or power < -4:
-        return f"{_without_final_zeros(rounded.scaleb(-power, _EXACT))}e{power}"
-    return _without_final_zeros(_round_half_up(exact, max(decimals, 0)))
-
-
-def _without_final_zeros(x: Decimal) -> str:
-    """Without zeros at the end that say nothing."""
-    text = f"{x:,f}"
-    if "." not in text:
-        return text
-    return text.rstrip("0").rstrip(".")
+        return f"{rounded.scaleb(-power, _EXACT).normalize(_EXACT):,f}e{power}"
+    return f"{_round_half_up(exact, max(decimals, 0)).normalize(_EXACT):,f}"

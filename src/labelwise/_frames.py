@@ -67,7 +67,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     rows: Any = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
-    distinct_names(x.columns, f"the columns of `{name}`")
+    distinct_names(x.columns, f"the columns of `{name}`", "rename")
     texts = [column for column in x.columns if not _is_numeric_column(x[column])]
     if len(texts) == 1:
         words = x[texts[0]].to_list()
@@ -86,12 +86,12 @@ def _is_numeric_column(column: Any) -> bool:
 # --- names
 
 
-def distinct_names(labels: Any, what: str) -> Names:
+def distinct_names(labels: Any, what: str, fix: str | None = None) -> Names:
     """Labels as different names."""
     names = tuple(map(str, labels))
     twice = repeated(names)
     if twice is not None:
-        raise InputError(f"{what} must have different names; got {twice!r} twice", fix="rename")
+        raise InputError(f"{what} must have different names; got {twice!r} twice", fix=fix)
     return names
 
 
@@ -119,7 +119,7 @@ def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | N
 def _names_of_axis(labels: Any, name: str) -> Names | None:
     if labels is None or is_positions(labels):
         return None
-    return distinct_names(labels, f"each axis of `{name}`")
+    return distinct_names(labels, f"each axis of `{name}`", "rename")
 
 
 def names_by_position(names: Mapping[Any, Any]) -> Names | None:
@@ -306,8 +306,8 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
 # --- results
 
 
-def xarray() -> Any:
-    """The library."""
+def import_xarray() -> Any:
+    """xarray, where a result asks for it."""
     return imported("xarray", "this table needs xarray", "tables")
 
 

@@ -328,7 +328,7 @@ def percentiles(replicates: np.ndarray, confidence: float) -> Pair:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of none at all it is NaN
         low, high = quantile(replicates, (tail, 1 - tail), axis=0)
-    return (float(low), float(high)) if replicates.ndim == 1 else (low, high)
+    return low, high
 
 
 def group_codes(groups: Any, n: int, name: str = "groups") -> tuple[Any, int]:

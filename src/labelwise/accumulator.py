@@ -58,7 +58,7 @@ class State(NamedTuple):
     epistemic: Array
 
     @property
-    def complement(self) -> Array:
+    def mean_complement(self) -> Array:
         """1 − the mean, which has the digits where the mean is near 1."""
         return (1 - self.mean) - self.mean_rest
 
@@ -168,7 +168,7 @@ class Accumulator:
         loss = self._bound_loss
         state = self._joined_with(self._state_of_group())
         return Uncertainty(
-            loss.entropy(state.mean, state.complement),
+            loss.entropy(state.mean, state.mean_complement),
             state.aleatoric,
             state.epistemic,
             self._names,
@@ -242,7 +242,7 @@ def join_states(a: State, b: State, loss: Loss) -> State:
     mean, rest = sum_with_remainder(high, low + a.mean_rest)
     aleatoric = alpha * a.aleatoric + beta * b.aleatoric
     within = State(weight, mean, rest, aleatoric, alpha * a.epistemic + beta * b.epistemic)
-    c = within.complement
-    from_a = loss.divergence(a.mean, mean, a.complement, c, -beta * delta)
-    from_b = loss.divergence(b.mean, mean, b.complement, c, alpha * delta)
+    c = within.mean_complement
+    from_a = loss.divergence(a.mean, mean, a.mean_complement, c, -beta * delta)
+    from_b = loss.divergence(b.mean, mean, b.mean_complement, c, alpha * delta)
     return within._replace(epistemic=within.epistemic + alpha * from_a + beta * from_b)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ._arrays import Array, Names, Pair, index_like, namespace
 from ._errors import InputError, listed, suggest
+from ._frames import distinct_names
 from ._validation.labels import integer_names
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
@@ -158,15 +159,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
             raise InputError(
                 f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty"
             )
-    return Events(_distinct_event_names(map(str, mapping), "`events`"), tuple(inside))
-
-
-def _distinct_event_names(names: Iterable[str], what: str) -> Names:
-    names = tuple(names)
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"{what} must have different names; got {twice[0]!r} twice")
-    return names
+    return Events(distinct_names(mapping, "`events`"), tuple(inside))
 
 
 def _labels_of_classes(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
@@ -185,7 +178,7 @@ def _labels_of_classes(classes: int | Sequence[str]) -> tuple[list[Label], list[
         labels = list(map(Place, range(index(classes))))
     if len(labels) < 2:
         raise InputError(f"`classes` must be at least 2; got {classes!r}")
-    return labels, list(_distinct_event_names(map(str, labels), "`classes`"))
+    return labels, list(distinct_names(labels, "`classes`"))
 
 
 def ordinal(classes: int | Sequence[str]) -> Events:
@@ -234,9 +227,7 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     nodes = list(_nodes_of_label_tree(spec, _classes_below_node(spec, "the root")))
     names, inside, parents = zip(*nodes, strict=True)
     given = parents if conditional else None
-    return Events(
-        _distinct_event_names(map(str, names), "the nodes of `spec`"), inside, given, kind="tree"
-    )
+    return Events(distinct_names(names, "the nodes of `spec`"), inside, given, kind="tree")
 
 
 def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
@@ -257,7 +248,7 @@ def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
                 f"`spec`: every group needs a name; got {child!r} among the children of {node!r}"
             )
         children += _children_of_node(child, node).items()
-    _distinct_event_names((str(name) for name, _ in children), f"`spec`: the children of {node!r}")
+    distinct_names([name for name, _ in children], f"`spec`: the children of {node!r}")
     return dict(children)
 
 

@@ -462,7 +462,7 @@ def test_names(make: Any) -> None:
         ValueError, "`class_names` must name each of the K = 3 classes; got 2 names: 'a', 'b'"
     ):
         make(["a", "b"])
-    with refused(ValueError, "`class_names` must be distinct; got 'b' twice"):
+    with refused(ValueError, "`class_names` must have different names; got 'b' twice"):
         make(["a", "b", "b"])
     for value in ("abc", {"a", "b", "c"}, 3):
         with refused(

@@ -292,7 +292,7 @@ def test_names_of_members_that_do_not_fit() -> None:
     n = len(PROBS)
     with refused(InputError, f"`member_names` must name each of the {n} members; got 1 names: 'a'"):
         lw.Ensemble(PROBS, member_names=["a"])
-    with refused(InputError, "`member_names` must be distinct; got 'a' twice"):
+    with refused(InputError, "`member_names` must have different names; got 'a' twice"):
         lw.Ensemble(PROBS, member_names=["a"] * n)
     sentence = (
         "`member_names` must be in the order of the members, 'net', 'forest', or be left out; "

@@ -12,7 +12,7 @@ from array_api_compat import is_array_api_obj
 
 from .._arrays import ClassNames, Names, Shape, dtype_name, to_numpy
 from .._errors import InputError, listed, suggest
-from .._frames import columns_by_class, names_by_position, repeated
+from .._frames import columns_by_class, distinct_names, names_by_position
 from .arrays import as_floating, check_finite
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
@@ -45,10 +45,7 @@ def check_name_list(names: Any, n: int, parameter: str, what: str) -> Names:
         raise InputError(
             f"`{parameter}` must name each of the {what}; got {len(given)} names: {listed(given)}"
         )
-    twice = repeated(given)
-    if twice is not None:
-        raise InputError(f"`{parameter}` must be distinct; got {twice!r} twice")
-    return given
+    return distinct_names(given, f"`{parameter}`")
 
 
 def check_fitted_classes(

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._arrays import Names, Shape, dtype_name, to_numpy, values_known
 from .._errors import InputError
-from .._frames import Library, ids_at, instance_frame, xarray
+from .._frames import Library, ids_at, import_xarray, instance_frame
 from .._tables import SHOWN, Shown, Summary, counted, first_names
 from .._validation.arguments import check_choice, check_positive
 from ..distributions.base import ArrayT, instance_index
@@ -194,7 +194,9 @@ class Result(Shown, Generic[ArrayT]):
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
         """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
         dims = axis_names(self.batch_shape, dims)
-        return xarray().Dataset({part: (dims, x) for part, x in self._parts_in_numpy().items()})
+        return import_xarray().Dataset(
+            {part: (dims, x) for part, x in self._parts_in_numpy().items()}
+        )
 
     def to_dict(self) -> dict[str, float]:
         """The mean of each part, for logs; without the epistemic one of a single member."""

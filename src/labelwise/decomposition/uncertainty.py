@@ -14,10 +14,10 @@ from .._frames import (
     Library,
     columns_by_class,
     ids_at,
+    import_xarray,
     instance_frame,
     same_rows,
     values_by_class,
-    xarray,
 )
 from .._tables import SHOWN, Summary, counted, first_names
 from .._validation.arguments import Rng, check_choice
@@ -328,7 +328,7 @@ class Uncertainty(Result[ArrayT]):
         parts = {}
         for part, x in self._parts_in_numpy().items():
             parts[part] = names, np.moveaxis(x, -1, at)
-        return xarray().Dataset(parts, coords={"label": list(self.class_names)})
+        return import_xarray().Dataset(parts, coords={"label": list(self.class_names)})
 
     def to_dict(self) -> dict[str, float]:
         """Mean over the instances of each part: ``total`` (the sum over labels) and

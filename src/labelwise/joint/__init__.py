@@ -28,7 +28,7 @@ from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
     joint_class_shares,
     joint_parts,
-    reverse_of_dirichlet,
+    joint_reverse_of_dirichlet,
 )
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
@@ -194,7 +194,7 @@ def reverse_mutual_information(q: Distribution) -> Array:
     log = JointLog()
     q, _ = _check_joint_input(q, log)
     if isinstance(q, Dirichlet):
-        return reverse_of_dirichlet(q.alpha) * log.unit
+        return joint_reverse_of_dirichlet(q.alpha) * log.unit
     if not q.finite:
         raise InputError(
             f"reverse mutual information has no closed form for {type(q).__name__}; use a sample: "

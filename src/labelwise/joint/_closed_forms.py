@@ -56,22 +56,19 @@ def average_over_members(law: Atoms, x: Array) -> Array:
 
 def joint_class_shares(q: Distribution, log: JointLog) -> Array | None:
     """Each class's contribution to the mutual information, or ``None`` without a closed form."""
-    if q.finite:
-        return _joint_class_shares_of_members(q.marginal(), log)
     if isinstance(q, Dirichlet):
         return _dirichlet_shares(q.alpha) * log.unit
+    law: Any = q.marginal()
+    within: Array = 0.0
     if isinstance(q, DirichletMixture):
-        means = q.marginal().means
-        within = means.average(_dirichlet_shares(q.alpha)) * log.unit
-        return within + _joint_class_shares_of_members(Atoms(means.t, q.weights), log)
-    return None
+        law = law.means
+        within = law.average(_dirichlet_shares(q.alpha)) * log.unit
+    elif not q.finite:
+        return None
+    return within + law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
-def _joint_class_shares_of_members(law: Any, log: JointLog) -> Array:
-    return law.average(log.shares(law.t, law.mean[0], law.deviation))
-
-
-def reverse_of_dirichlet(alpha: Array) -> Array:
+def joint_reverse_of_dirichlet(alpha: Array) -> Array:
     """E KL(θ̄‖Θ) in nats."""
     # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
     a, b = sums_inside_and_outside(alpha, None, None)

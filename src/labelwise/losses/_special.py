@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from array_api_compat import is_jax_array, is_numpy_array
 
-from .._arrays import Array, like, namespace, smallest
+from .._arrays import Array, like, namespace, ratio, smallest
 from ._coefficients import ARTANH_DOUBLE, ARTANH_SINGLE, DIGAMMA
 
 _BERNOULLI = DIGAMMA[:8]
@@ -31,16 +31,6 @@ def _edge(x: Array) -> Array:
     """
     xp = namespace(x)
     return xp.where(x > 0, xp.zeros_like(x), x)
-
-
-def ratio(x: Array, y: Array) -> Array:
-    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which
-    must not underflow.
-    """
-    xp = namespace(y)
-    tiny = smallest(y)[0]
-    scale = xp.where(y < tiny**0.5, like(tiny**-0.75, y), xp.ones_like(y))
-    return (x * scale) / (y * scale)
 
 
 def artanh_tail(z: Array) -> Array:

@@ -11,9 +11,19 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from .._arrays import Array, Pair, like, namespace, not_negative, smallest, without_gradient
+from .._arrays import (
+    Array,
+    Pair,
+    fill_in,
+    like,
+    namespace,
+    not_negative,
+    ratio,
+    smallest,
+    without_gradient,
+)
 from .._errors import InputError
-from ._special import gauss_legendre, ratio
+from ._special import gauss_legendre
 from .base import Loss, loss_of_outcome, with_complement, with_complements
 
 MAX_PARAMETER = 12  # beyond, the accuracy of a series beside the entropy is lost
@@ -101,7 +111,7 @@ class BetaLoss(Loss):
         one_m, zero_m = self._partial_losses(m, mc)
         far = not_negative(t * one_m + c * zero_m - self.entropy(t, c))
         near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
-        return _fill_in(far, near, self._near_divergence, m, mc, d)
+        return fill_in(far, near, self._near_divergence, m, mc, d)
 
     def _near_divergence(self, m: Array, mc: Array, d: Array) -> Array:
         """The integral over s = m + v d, by quadrature over v: no two near numbers are
@@ -204,21 +214,8 @@ def _from_halves(
     of_c: Callable[[Array], Array],
 ) -> Array:
     """``of_t(t)`` where ``low``, ``of_c(c)`` where ``high``, else 0."""
-    value = _fill_in(namespace(t).zeros_like(t), low, of_t, t)
-    return _fill_in(value, high, of_c, c)
-
-
-def _fill_in(value: Array, mask: Array, f: Callable[..., Array], *arrays: Array) -> Array:
-    """``value``, but ``f`` of the ``arrays`` where the ``mask`` is; in NumPy it is computed only
-    there, because it costs many powers.
-    """
-    if is_numpy_array(value):
-        value, at = np.asarray(value, order="C"), np.flatnonzero(mask)  # faster than the mask
-        value.reshape(-1)[at] = f(*[np.broadcast_to(x, value.shape).take(at) for x in arrays])
-        return value
-    xp = namespace(value)
-    half = xp.ones_like(value) / 2
-    return xp.where(mask, f(*[xp.where(mask, x, half) for x in arrays]), value)
+    value = fill_in(namespace(t).zeros_like(t), low, of_t, t)
+    return fill_in(value, high, of_c, c)
 
 
 def _mean_loss(

@@ -115,7 +115,7 @@ class Sampled(Marginal):
     def _law_of_points(self, loc: Array, factor: Array) -> Atoms:
         """The law of the events at all points, (points, REPLICATES, n, E)."""
         xp, k = namespace(loc), loc.shape[-1]
-        normals = like(_sobol_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
+        normals = like(_quasi_random_logits(k, self.points, self.seed), loc)
         if factor.ndim == loc.ndim:
             z = normals.T[:, :, None] * factor.T[:, None, :]
         else:
@@ -212,7 +212,7 @@ def gaussian_logits(normals: Array, loc: Array, factor: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _sobol_normals(k: int, points: int, seed: int) -> np.ndarray:
+def _quasi_random_logits(k: int, points: int, seed: int) -> np.ndarray:
     """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k):
     the replicates of a point side by side.
     """
