@@ -5,7 +5,7 @@ words the fix for its users.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
@@ -159,13 +159,13 @@ def suggest(word: Any, known: Sequence[str]) -> str:
     return did_you_mean(word, known) or f". Known: {listed(known, 8)}"
 
 
-def listed(names: Sequence[Any], limit: int = 5) -> str:
-    """The first names of a list, quoted.
+def listed(names: Sequence[Any], limit: int = 5, shown_as: Callable[[Any], str] = repr) -> str:
+    """The first names of a list, by default quoted.
 
     >>> listed(["cat", "dog", "eel"], 2)
     "'cat', 'dog', …"
     """
-    shown = list(map(repr, names[:limit]))
+    shown = list(map(shown_as, names[:limit]))
     if len(names) > limit:
         shown.append("…")
     return ", ".join(shown)

@@ -171,7 +171,7 @@ def t_quantile(df: Any, confidence: float) -> Any:
     return stdtrit(df, (1 + confidence) / 2)
 
 
-def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.ndarray]:
+def pooled_variance(parts: Sequence[tuple[Any, float]]) -> Pair:
     """The sum of independent variances, each with its degrees of freedom, and those of the sum
     (Satterthwaite); 1 if it is 0.
     """
@@ -182,7 +182,7 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.
 
 def t_interval(
     value: Any, se: Any, df: Any, confidence: float, bounds: tuple[float, Any], units: Any
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Pair:
     """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a
     finite lower one.
 
@@ -232,7 +232,7 @@ def t_interval_with_extremes(
     bounds: tuple[Any, Any],
     n: Any,
     weight: float = 1.0,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Pair:
     """Student's t-interval of a mean after one more case at either bound, for values of which rare
     ones are large.
 
@@ -310,7 +310,7 @@ def share_estimate(
     return Estimate(float(hits.mean()), float(low), float(high), confidence, "Clopper–Pearson")
 
 
-def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+def binomial_interval(hits: Any, n: Any, confidence: float) -> Pair:
     """The Clopper–Pearson interval of a share of independent cases; from 0 to 1 without cases."""
     from scipy.special import betaincinv
 

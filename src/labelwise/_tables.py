@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
+from ._errors import listed
 from ._format import MISSING, number
 from ._frames import Library, frame
 from ._resampling import Estimate
@@ -173,10 +174,7 @@ def enumerated(words: Sequence[str]) -> str:
 
 def first_names(names: Sequence[Any], limit: int = 5) -> str:
     """The first few names."""
-    shown = list(map(_cell_text, names[:limit]))
-    if len(names) > limit:
-        shown.append("…")
-    return ", ".join(shown)
+    return listed(names, limit, _cell_text)
 
 
 def json_ready(value: Any, digits: int = 17) -> Any:

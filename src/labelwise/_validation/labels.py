@@ -71,7 +71,7 @@ def as_numpy(x: Any, name: str) -> np.ndarray:
             f"`{name}` must be an array; got {type(x).__name__}, which holds three. Use "
             "u.sum().epistemic, or u['name'].epistemic"
         )
-    values: np.ndarray = to_numpy(x)
+    values = to_numpy(x)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"`{name}` must be numbers; got {values.dtype}")
     if values.dtype.kind == "f":
@@ -157,7 +157,7 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
     # categories, strings and nullable numbers alike are objects
     if type(y).__module__.partition(".")[0] in ("pandas", "polars"):
         y = np.asarray(y, dtype=object)
-    labels: np.ndarray = to_numpy(y)
+    labels = to_numpy(y)
     if labels.dtype.kind == "S":
         return labels.astype(str)
     if labels.dtype.kind not in "OT":
@@ -225,11 +225,8 @@ def positions(
         raise InputError(
             f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {label}{place}"
         )
-    shown = list(names[:8])
-    if k > 8:
-        shown.append("…")
     raise InputError(
-        f"`{name}` must be among the class names, which are integers: {', '.join(shown)}; "
+        f"`{name}` must be among the class names, which are integers: {listed(names, 8, str)}; "
         f"got {label}{place}",
         fix="positions",
         last=k - 1,

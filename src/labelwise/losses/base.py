@@ -76,14 +76,15 @@ class Loss:
         """Where the entropy is largest (per event where costs differ): its slope φ(t, 1) − φ(t, 0)
         passes 0. Exactly ½ where no other value is larger.
         """
-        low, high = np.zeros(1), np.ones(1)
+        low, high, half = np.zeros(1), np.ones(1), np.full(1, 0.5)
+        if self.phi(half, 1) == self.phi(half, 0):
+            return 0.5
         for _ in range(53):
             middle = (low + high) / 2
             if self.phi(middle, 1) > self.phi(middle, 0):
                 low = middle
             else:
                 high = middle
-        half = np.full(1, 0.5)
         if self.entropy(half) >= self.entropy(low):
             return 0.5
         return float(low[0])
