@@ -14,16 +14,19 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ._arrays import Names, Shape, to_numpy
 from ._errors import InputError, did_you_mean, listed
 from ._lazy import imported
+from ._validation.arguments import check_choice
 
 Library = Literal["pandas", "polars"]
 LIBRARIES = ("pandas", "polars")
+Columns: TypeAlias = dict[str, np.ndarray]
+"""The columns of a table by their names."""
 KINDS = {
     "pandas": ("DataFrame", "Series"),
     "polars": ("DataFrame", "Series"),
@@ -315,9 +318,7 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas
     has an ``index``.
     """
-    if library not in LIBRARIES:
-        meant = did_you_mean(library, LIBRARIES)
-        raise InputError(f"`library` must be 'pandas' or 'polars'; got {library!r}{meant}")
+    check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
     table = {}
     for name, values in columns.items():
@@ -362,9 +363,7 @@ def instance_frame(
     return frame(table | dict(columns), library, index)
 
 
-def index_columns(
-    shape: Shape, ids: Any = None, where: np.ndarray | None = None
-) -> dict[str, np.ndarray]:
+def index_columns(shape: Shape, ids: Any = None, where: np.ndarray | None = None) -> Columns:
     """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all
     instances, or of those at ``where``.
 

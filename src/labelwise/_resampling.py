@@ -140,15 +140,13 @@ class Resampling:
         few = units < MIN_UNITS_FOR_PERCENTILES
         if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
             # Percentiles of replicates that are all alike are one point.
-            few = few | (np.asarray(low) == np.asarray(high))
+            few = few | (low == high)
         few = few & np.isfinite(value)
         method = self.method
         if np.any(few):
             se, df = bootstrap_error(replicates, units), np.fmax(units - 1, 1)
-            t_low, t_high = t_interval(value, se, df, self.confidence, bounds, units)
-            low, high = np.where(few, t_low, low), np.where(few, t_high, high)
-            if np.ndim(value) == 0 and replicates.ndim == 1:
-                low, high = float(low), float(high)
+            by_t = t_interval(value, se, df, self.confidence, bounds, units)
+            low, high = np.where(few, by_t, (low, high))
             if np.all(few):
                 method = f"{method}, Student's t"
         return Estimate(value, low, high, self.confidence, method)

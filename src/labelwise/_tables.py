@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from math import prod
 from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
+from ._arrays import Shape
 from ._errors import listed
 from ._format import MISSING, number
 from ._frames import Library, frame
@@ -156,6 +158,13 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     if n == 1:
         return f"1 {one}"
     return f"{n:,} {many or one + 's'}"
+
+
+def instances_in_words(shape: Shape) -> str:
+    """``3 instances``, or the length of each axis: ``64 × 1,024 instances``."""
+    if len(shape) < 2:
+        return counted(prod(shape), "instance")
+    return " × ".join(map("{:,}".format, shape)) + " instances"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -94,6 +94,8 @@ class Accumulator:
     ) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
+        # what can be merged has in common; functions of one name need not be the same
+        self._kind = repr(self.loss), getattr(self.loss, "function", None), self.multilabel
         self.n_members = 0
         self.class_names = None
         if class_names is not None:
@@ -134,7 +136,7 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
-        if not isinstance(other, Accumulator) or other._kind() != self._kind():
+        if not isinstance(other, Accumulator) or other._kind != self._kind:
             raise InputError(
                 "only an Accumulator of the same kind can be merged: with the same loss, "
                 f"{self.loss!r}, and multilabel={self.multilabel}"
@@ -198,7 +200,8 @@ class Accumulator:
             return Computed(sum_with_remainder(reference[0, ...], law.average(law.t - reference)))
 
         u = decompose(q, self._bound_loss)
-        return State(weight, *compute(equations, q).parts, u.aleatoric, u.epistemic)
+        mean, rest = compute(equations, q).parts
+        return State(weight, mean, rest, u.aleatoric, u.epistemic)
 
     def _ensemble(self) -> tuple[Distribution, float]:
         """The latest members, and their weight as in `State`."""
@@ -210,10 +213,6 @@ class Accumulator:
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         q = kind(first[None, ...], member_axis=0, class_names=self._names)
         return q.with_values(stored=namespace(*members).stack(members), weights=shares), total
-
-    def _kind(self) -> tuple[Any, ...]:
-        """What two of a kind have in common; functions of one name need not be the same."""
-        return repr(self.loss), getattr(self.loss, "function", None), self.multilabel
 
     def _check_shape(self, shape: Shape) -> None:
         if not self._shape:

@@ -34,7 +34,7 @@ these.
 class Events:
     """A family of events; made by `groups`, `ordinal`, `tree` and `one_vs_one`."""
 
-    names: tuple[str, ...]
+    names: Names
     inside: tuple[tuple[Label, ...], ...]
     """The classes of each event."""
     given: tuple[tuple[Label, ...], ...] | None = None

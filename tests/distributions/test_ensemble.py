@@ -273,7 +273,7 @@ def test_one_class(lib: Any) -> None:
 def test_one_label_is_enough_for_multilabel(lib: Any) -> None:
     u = lw.decompose(lw.MultiLabelEnsemble(lib.array([[[0.2]], [[0.4]]])), "squared")
     np.testing.assert_allclose(lib.numpy(u.epistemic), [[0.01]])
-    with refused(ValueError, "`probs` must have at least one label", "(2, 1, 0)"):
+    with refused(ValueError, "`probs` must have at least 1 label (K)", "(2, 1, 0)"):
         lw.MultiLabelEnsemble(lib.array(np.ones((2, 1, 0))))
 
 

@@ -33,24 +33,19 @@ def _load_kernel() -> tuple[Any, str | None]:
         return None, f"it could not be loaded: {error}"
 
 
-def _choose_level(available: tuple[str, ...], wanted: str | None) -> str:
-    """The kernel that LABELWISE_KERNEL asks for, else the fastest, which is the last."""
-    if wanted and wanted not in available:
-        raise ValueError(
-            f"LABELWISE_KERNEL must be one of {', '.join(available)} on this machine; got "
-            f"{wanted!r}. Unset it for the fastest"
-        )
-    return wanted or available[-1]
-
-
 native, _missing = _load_kernel()
 """The compiled kernel; ``None``: everything is computed by the general path."""
 AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native.levels())
 """The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each
 level of instructions.
 """
-level = _choose_level(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
-"""The one that is used."""
+level = os.environ.get("LABELWISE_KERNEL") or AVAILABLE[-1]
+"""The one that is used: the fastest, which is the last, unless another is asked for."""
+if level not in AVAILABLE:
+    raise ValueError(
+        f"LABELWISE_KERNEL must be one of {', '.join(AVAILABLE)} on this machine; got {level!r}. "
+        "Unset it for the fastest"
+    )
 if level == "numpy":
     native = None
 

@@ -5,7 +5,7 @@ printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import prod
 from typing import Any, ClassVar, Generic, NoReturn, Self
@@ -14,8 +14,8 @@ import numpy as np
 
 from .._arrays import Names, Shape, dtype_name, to_numpy, values_known
 from .._errors import InputError
-from .._frames import Library, ids_at, import_xarray, instance_frame
-from .._tables import SHOWN, Shown, Summary, counted, first_names
+from .._frames import Columns, Library, ids_at, import_xarray, instance_frame
+from .._tables import SHOWN, Shown, Summary, first_names, instances_in_words
 from .._validation.arguments import check_choice, check_positive
 from ..distributions.base import ArrayT, instance_index
 
@@ -144,7 +144,7 @@ class Result(Shown, Generic[ArrayT]):
             new["regret"] = f(self.regret)
         return new
 
-    def _parts_in_numpy(self) -> dict[str, np.ndarray]:
+    def _parts_in_numpy(self) -> Columns:
         """Each part in main memory, and the regret if there is one; the epistemic part of a single
         member is not known.
         """
@@ -155,7 +155,7 @@ class Result(Shown, Generic[ArrayT]):
             parts["regret"] = to_numpy(self.regret)
         return parts
 
-    def _parts_by_instance(self) -> dict[str, np.ndarray]:
+    def _parts_by_instance(self) -> Columns:
         """Each part with a row for each instance: (N,), or (N, K)."""
         shape = prod(self.batch_shape), *self._shape[len(self.batch_shape) :]
         return {part: x.reshape(shape) for part, x in self._parts_in_numpy().items()}
@@ -168,12 +168,6 @@ class Result(Shown, Generic[ArrayT]):
             return None
         axes, parts = tuple(range(len(self.batch_shape))), self._parts_in_numpy()
         return np.stack([parts[part].mean(axis=axes, dtype=float) for part in PARTS])
-
-    def _instances_in_words(self) -> str:
-        shape = self.batch_shape
-        if len(shape) > 1:
-            return " × ".join(map(str, shape)) + " instances"
-        return counted(prod(shape), "instance")
 
     def _summary_notes(self) -> list[str]:
         notes = []
@@ -203,7 +197,8 @@ class Result(Shown, Generic[ArrayT]):
         return mean_columns(self._parts_by_instance())
 
     def _summary(self) -> Summary:
-        title = f"{type(self).__name__}: {self._instances_in_words()}, {dtype_name(self.total)}"
+        size = instances_in_words(self.batch_shape)
+        title = f"{type(self).__name__}: {size}, {dtype_name(self.total)}"
         means = self._means_over_instances()
         if means is None:
             return Summary(title)
@@ -250,7 +245,7 @@ def axis_names(shape: Shape, dims: Sequence[str] | None) -> Names:
     return tuple(map(str, dims))
 
 
-def mean_columns(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
+def mean_columns(columns: Columns) -> dict[str, float]:
     """The mean of each column that has no missing values."""
     if any(not len(x) for x in columns.values()):
         raise InputError("there are no instances, so there is no mean")

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, like, namespace, to_numpy
+from .._arrays import Array, Names, dtype_name, like, namespace, to_numpy
 from .._errors import InputError, suggest
 from .._frames import (
+    Columns,
     Library,
     columns_by_class,
     ids_at,
@@ -19,7 +20,7 @@ from .._frames import (
     same_rows,
     values_by_class,
 )
-from .._tables import SHOWN, Summary, counted, first_names
+from .._tables import SHOWN, Summary, counted, first_names, instances_in_words
 from .._validation.arguments import Rng, check_choice
 from .._validation.arrays import as_real, check_axis
 from .._validation.labels import as_labels, class_position
@@ -54,7 +55,7 @@ class Uncertainty(Result[ArrayT]):
     and `top` give tables.
     """
 
-    class_names: tuple[str, ...]
+    class_names: Names
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
@@ -267,7 +268,7 @@ class Uncertainty(Result[ArrayT]):
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
-        columns: dict[str, np.ndarray] = {}
+        columns: Columns = {}
         for name, y in (("y_pred", y_pred), ("y_true", y_true)):
             if y is not None:
                 columns[name] = self._class_columns(y, name)
@@ -351,7 +352,7 @@ class Uncertainty(Result[ArrayT]):
 
     def _summary(self) -> Summary:
         labels = counted(len(self.class_names), "label")
-        size = f"{self._instances_in_words()} × {labels}"
+        size = f"{instances_in_words(self.batch_shape)} × {labels}"
         title = f"Uncertainty: {size}, {self.loss}, {dtype_name(self.total)}"
         means = self._means_over_instances()
         if means is None:
@@ -366,11 +367,9 @@ class Uncertainty(Result[ArrayT]):
         return Summary(title, ("mean of", *PARTS), rows, "; ".join(notes))
 
 
-def label_columns(
-    columns: Mapping[str, np.ndarray], labels: Sequence[str]
-) -> dict[str, np.ndarray]:
+def label_columns(columns: Columns, labels: Sequence[str]) -> Columns:
     """Columns (N,) as they are, and of those (N, K) one for each label: ``total.melanoma``."""
-    single: dict[str, np.ndarray] = {}
+    single: Columns = {}
     for name, x in columns.items():
         if x.ndim == 1:
             single[name] = x

@@ -11,7 +11,7 @@ from .._arrays import Array, Names, Pair, Shape, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
 from .._frames import ids_at
-from .._tables import Shown, Summary, counted, first_names
+from .._tables import Shown, Summary, counted, first_names, instances_in_words
 from .._validation.arguments import Rng
 from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
@@ -47,7 +47,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     ``Ensemble(draws, member_axis=0).marginal(events)``.
     """
 
-    class_names: tuple[str, ...] | None = None
+    class_names: Names | None = None
     weights: Any = None
     """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
     ids: Any = None
@@ -100,8 +100,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         sizes = []
         if self.n_members is not None:
             sizes.append(counted(self.n_members, "member"))
-        instances = " × ".join(f"{n:,}" for n in self.batch_shape) or "1"
-        sizes.append(f"{instances} instance" if instances == "1" else f"{instances} instances")
+        sizes.append(instances_in_words(self.batch_shape))
         classes = counted(self.n_classes, "class", "classes")
         if self.class_names is not None:
             classes += f" ({first_names(self.class_names)})"

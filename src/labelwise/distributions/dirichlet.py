@@ -84,7 +84,7 @@ class Dirichlet(_OfDirichlets[ArrayT]):
     """
 
     alpha: Array
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     ids: Any = None
 
     def __init__(
@@ -142,7 +142,7 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
 
     alpha: Array
     weights: Any
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     ids: Any = None
 
     def __init__(

@@ -53,9 +53,9 @@ class Members(InArrays[ArrayT]):
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     factors: Factors | None
-    member_names: tuple[str, ...] | None = None
+    member_names: Names | None = None
     ids: Any = None
     finite: ClassVar[bool] = True
     _arrays: ClassVar[Names] = ("stored",)

@@ -69,7 +69,7 @@ class Intervals(InArrays[ArrayT]):
 
     lower: Array
     upper: Array
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     exclusive: bool  # type: ignore[misc]
     ids: Any = None
     _arrays: ClassVar[Names] = ("lower", "upper")

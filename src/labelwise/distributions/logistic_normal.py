@@ -67,7 +67,7 @@ class LogisticNormal(InArrays[ArrayT]):
 
     loc: Array
     cov: Array
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     seed: int
     points: int
     exact_mean: ClassVar[bool] = False

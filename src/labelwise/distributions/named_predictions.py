@@ -39,7 +39,7 @@ class Input(NamedTuple):
     class_names: Any
     ids: Any
     """What the instances are called: an index of pandas, a tuple, or ``None``."""
-    member_names: tuple[str, ...] | None
+    member_names: Names | None
 
     def weights(self, weights: Any) -> Any:
         """Weights of the members in their order, by name where both have names."""

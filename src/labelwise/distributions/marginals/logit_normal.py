@@ -13,6 +13,7 @@ import numpy as np
 from ..._arrays import (
     Array,
     Arrays,
+    Names,
     Pair,
     index_like,
     like,
@@ -108,7 +109,7 @@ class Sampled(Marginal):
     factor: Array
     """L with L Lᵀ = cov, (..., K, K), or standard deviations (..., K)."""
     events: Events | None
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     seed: int
     points: int
 
