@@ -22,7 +22,6 @@ from ..decomposition import decompose as decompose_labels
 from ..distributions import Dirichlet, Distribution, Intervals
 from ..distributions.base import ArrayT
 from ..distributions.ensemble import as_distribution
-from ..distributions.marginals import Atoms
 from ..events import Place
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
@@ -167,8 +166,7 @@ def covariance(q: Distribution) -> Array:
 
         def mean_of_products(law: Any) -> Array:
             d = law.deviation
-            products = d[..., None] * d[..., None, :]
-            return Atoms(products, law.weights).average(products)
+            return law.average(d[..., None] * d[..., None, :])
 
         return evaluate_law(mean_of_products, q)
     k = q.n_classes

@@ -35,16 +35,21 @@ class Atoms(Marginal):
         return namespace(rest).where(rest < 0, 0 * rest, rest)  # keeps the slope −1 at t = 1
 
     def average(self, x: Array) -> Array:
-        """The expectation of member values ``x`` (M, ..., E)."""
+        """The expectation of member values ``x``, one for each instance, (M, ...), or several,
+        (M, ..., E).
+        """
         if self.weights is not None:
-            return sum_first(self.member_weights * x)
+            return sum_first(self._weights_of(x) * x)
         return sum_first(x) / x.shape[0]
 
-    @cached_property
+    @property
     def member_weights(self) -> Array:
         """The weights with the axes of ``t``."""
+        return self._weights_of(self.t)
+
+    def _weights_of(self, x: Array) -> Array:
         weights: Array = self.weights
-        return weights.reshape(weights.shape + (1,) * (self.t.ndim - weights.ndim))
+        return weights.reshape(weights.shape + (1,) * (x.ndim - weights.ndim))
 
     def _from_mean(self, x: Array) -> Array:
         """Each member's distance from the mean, by way of the heaviest member."""
