@@ -57,11 +57,10 @@ class Estimate:
 
     def columns(self, name: str) -> dict[str, Any]:
         """Value and bounds as columns of a table; no bounds without an interval."""
-        value = np.atleast_1d(self.value)
-        if np.all(np.isnan(self.low)) and np.all(np.isnan(self.high)):
+        value, low, high = np.broadcast_arrays(np.atleast_1d(self.value), self.low, self.high)
+        if np.all(np.isnan(low)) and np.all(np.isnan(high)):
             return {name: value}
-        bounds = (np.broadcast_to(bound, value.shape) for bound in (self.low, self.high))
-        return dict(zip((name, f"{name}_low", f"{name}_high"), (value, *bounds), strict=True))
+        return {name: value, f"{name}_low": low, f"{name}_high": high}
 
     def __str__(self) -> str:
         if np.ndim(self.value):

@@ -94,7 +94,8 @@ class Accumulator:
     ) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
-        # what can be merged has in common; functions of one name need not be the same
+        self._ensemble_of = MultiLabelEnsemble if multilabel else Ensemble
+        # the same for two that can be merged; functions of one name need not be the same
         self._kind = repr(self.loss), getattr(self.loss, "function", None), self.multilabel
         self.n_members = 0
         self.class_names = None
@@ -114,13 +115,12 @@ class Accumulator:
         """Add one member: an array (..., K), and its ``weight``."""
         if has_names(probs):
             raise InputError("`probs` must be an array without names", fix="to_numpy")
-        kind = MultiLabelEnsemble if self.multilabel else Ensemble
         if not getattr(probs, "shape", np.shape(probs)):
             raise InputError(
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
         alone = probs[None] if hasattr(probs, "shape") else [probs]
-        p = kind(alone, member_axis=0).probs[0, ...]
+        p = self._ensemble_of(alone, member_axis=0).probs[0, ...]
         if np.ndim(weight) > 0:
             raise InputError("`weight` must be a number; weights of instances are for lw.Ensemble")
         if not 0 <= weight <= MAX_WEIGHT:
@@ -210,8 +210,7 @@ class Accumulator:
         shares = None  # all are equal
         if len(set(weights)) > 1:
             shares = like([weight / total for weight in weights], first)
-        kind = MultiLabelEnsemble if self.multilabel else Ensemble
-        q = kind(first[None, ...], member_axis=0, class_names=self._names)
+        q = self._ensemble_of(first[None, ...], member_axis=0, class_names=self._names)
         return q.with_values(stored=namespace(*members).stack(members), weights=shares), total
 
     def _check_shape(self, shape: Shape) -> None:

@@ -42,6 +42,11 @@ def artanh_tail(z: Array) -> Array:
     return b
 
 
+def log_of_near_ratio(s: Array) -> Array:
+    """ln((1 + s) / (1 − s)) = 2 artanh(s) for |s| ≤ 1/3: ln(x/m) from s = (x − m)/(x + m)."""
+    return 2 * s * (1 + s * s * artanh_tail(s * s))
+
+
 def log_complement(u: Array) -> Array:
     """ln(1 − u) for 0 ≤ u ≤ ½. The log1p of NumPy is slow and that of JAX loses two digits."""
     if is_numpy_array(u):  # ln(w) u / (1 − w), with w the rounded 1 − u, but below 1
@@ -49,8 +54,7 @@ def log_complement(u: Array) -> Array:
         return np.log(w) * (u / (1 - w))
     if not is_jax_array(u):
         return namespace(u).log1p(-u)
-    s = u / (2 - u)
-    return -2 * s * (1 + s * s * artanh_tail(s * s))
+    return -log_of_near_ratio(u / (2 - u))
 
 
 def binary_entropy(t: Array, c: Array) -> Array:
