@@ -486,3 +486,9 @@ def test_families_of_so_many_classes_do_not_depend_on_names(make: Any) -> None:
     np.testing.assert_array_equal(
         by_name, lw.decompose(lw.Ensemble(probs[..., ::-1]), events=make(3)).total
     )
+
+
+def test_positions_may_be_integers_of_other_libraries(optional: Any) -> None:
+    torch = optional("torch")
+    family = lw.events.groups({"a": [torch.tensor(1), np.array(2)], "b": [np.int64(0)]})
+    assert family.resolve(3, None) == [([1, 2], [0]), ([0], [1, 2])]

@@ -149,6 +149,16 @@ def test_classes_of_a_family(family: Any) -> None:
             ValueError,
             "the nodes of `spec` must have different names; got 'x' twice",
         ),
+        (
+            {"a": ["x", "y", "x"]},
+            ValueError,
+            "`spec`: the children of 'a' must have different names; got 'x' twice",
+        ),
+        (  # none of these classes may get lost
+            {"a": [{"g": ["x"]}, {"g": ["y"]}], "b": "b"},
+            ValueError,
+            "`spec`: the children of 'a' must have different names; got 'g' twice",
+        ),
     ],
 )
 def test_trees(spec: Any, error: type[Exception], sentence: str) -> None:

@@ -134,6 +134,13 @@ def test_rare_extremes_are_covered(share):
         assert np.mean((low <= expected) & (expected <= high)) > 0.93
 
 
+def test_an_estimate_without_bounds_can_be_indexed():
+    estimates = Estimate(np.array([0.25, 0.5]))
+    assert estimates[1].value == 0.5
+    assert np.isnan(estimates[1].low)
+    assert str(estimates[0]) == "0.250"
+
+
 def test_evaluation_and_calibration_import_lightly():
     script = (
         "import sys, labelwise.evaluation, labelwise.calibration; print(*(m for m in ('scipy', "

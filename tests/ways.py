@@ -31,7 +31,7 @@ def use_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "numpy":
         monkeypatch.setattr(_kernels, "native", None)
     elif name in _kernels.AVAILABLE:
-        monkeypatch.setattr(_kernels, "_level", name)
+        monkeypatch.setattr(_kernels, "level", name)
     else:
         if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
             pytest.fail(

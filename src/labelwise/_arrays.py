@@ -22,6 +22,12 @@ from array_api_compat import (
 
 Array: TypeAlias = Any
 """An array of any supported library."""
+Arrays: TypeAlias = tuple[Array, ...]
+Pair: TypeAlias = tuple[Array, Array]
+"""Two arrays of one shape, most often a probability and its complement."""
+Shape: TypeAlias = tuple[int, ...]
+Names: TypeAlias = tuple[str, ...]
+"""Names in their order: of classes, events, members, fields."""
 ClassNames: TypeAlias = Sequence[str] | Mapping[Any, str]
 """Class names in the order of the classes, or by position: ``{0: "cat", 1: "dog"}``."""
 namespace: Callable[..., Any] = array_namespace
@@ -204,3 +210,26 @@ def sum_with_remainder(a: Array, b: Array) -> tuple[Array, Array]:
     s = a + b
     v = s - a
     return s, (a - (s - v)) + (b - v)
+
+
+def ratio(x: Array, y: Array) -> Array:
+    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which
+    must not underflow.
+    """
+    xp = namespace(y)
+    tiny = smallest(y)[0]
+    scale = xp.where(y < tiny**0.5, like(tiny**-0.75, y), xp.ones_like(y))
+    return (x * scale) / (y * scale)
+
+
+def fill_in(value: Array, mask: Array, f: Callable[..., Array], *arrays: Array) -> Array:
+    """``value``, but ``f`` of the ``arrays`` where the ``mask`` is; in NumPy it is computed only
+    there, because it costs many powers.
+    """
+    if is_numpy_array(value):
+        value, at = np.asarray(value, order="C"), np.flatnonzero(mask)  # faster than the mask
+        value.reshape(-1)[at] = f(*[np.broadcast_to(x, value.shape).take(at) for x in arrays])
+        return value
+    xp = namespace(value)
+    half = xp.ones_like(value) / 2
+    return xp.where(mask, f(*[xp.where(mask, x, half) for x in arrays]), value)

@@ -5,8 +5,7 @@ words the fix for its users.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
@@ -115,11 +114,6 @@ class _Worded(Exception):
         where = f"{place}, {self.where}" if self.where else place
         return type(self)(self.sentence, fix=self.fix, where=where, **self.values)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # an error that comes back from another process
-        again = partial(type(self), fix=self.fix, where=self.where, **self.values)
-        return again, (self.sentence,)
-
 
 class InputError(_Worded, ValueError):
     """Input that cannot be used.
@@ -165,13 +159,13 @@ def suggest(word: Any, known: Sequence[str]) -> str:
     return did_you_mean(word, known) or f". Known: {listed(known, 8)}"
 
 
-def listed(names: Sequence[Any], limit: int = 5) -> str:
-    """The first names of a list, quoted.
+def listed(names: Sequence[Any], limit: int = 5, shown_as: Callable[[Any], str] = repr) -> str:
+    """The first names of a list, by default quoted.
 
     >>> listed(["cat", "dog", "eel"], 2)
     "'cat', 'dog', …"
     """
-    shown = list(map(repr, names[:limit]))
+    shown = list(map(shown_as, names[:limit]))
     if len(names) > limit:
         shown.append("…")
     return ", ".join(shown)

@@ -35,15 +35,15 @@ def _number_not_finite(x: float | None) -> str:
     return "inf" if x > 0 else "-inf"
 
 
-def fixed(x: float | None, decimals: int) -> str:
-    """A number with so many decimals.
+def fixed(x: float | None, decimals: int, power: int = 0) -> str:
+    """A number, times this ``power`` of ten, with so many decimals.
 
     >>> fixed(0.0625, 3), fixed(-0.0001, 3), fixed(1234.5, 1)
     ('0.063', '0.000', '1,234.5')
     """
     if x is None or not isfinite(x):
         return _number_not_finite(x)
-    return f"{_round_half_up(_shortest_decimal(x), decimals):,f}"
+    return f"{_round_half_up(_shortest_decimal(x).scaleb(power, _EXACT), decimals):,f}"
 
 
 def count(x: float | None) -> str:
@@ -83,9 +83,7 @@ def points(x: float | None, decimals: int = 1) -> str:
     >>> points(0.075), points(-0.0001)
     ('7.5', '0.0')
     """
-    if x is None or not isfinite(x):
-        return _number_not_finite(x)
-    return f"{_round_half_up(_shortest_decimal(x).scaleb(2, _EXACT), decimals):,f}"
+    return fixed(x, decimals, power=2)
 
 
 def number(x: float | None, digits: int = 3) -> str:
@@ -104,13 +102,5 @@ def number(x: float | None, digits: int = 3) -> str:
     rounded = _round_half_up(exact, decimals)
     power = rounded.adjusted()
     if exact.adjusted() >= 9 or power < -4:
-        return f"{_without_final_zeros(rounded.scaleb(-power, _EXACT))}e{power}"
-    return _without_final_zeros(_round_half_up(exact, max(decimals, 0)))
-
-
-def _without_final_zeros(x: Decimal) -> str:
-    """Without zeros at the end that say nothing."""
-    text = f"{x:,f}"
-    if "." not in text:
-        return text
-    return text.rstrip("0").rstrip(".")
+        return f"{rounded.scaleb(-power, _EXACT).normalize(_EXACT):,f}e{power}"
+    return f"{_round_half_up(exact, max(decimals, 0)).normalize(_EXACT):,f}"

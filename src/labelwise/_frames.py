@@ -14,16 +14,19 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ._arrays import to_numpy
+from ._arrays import Names, Shape, to_numpy
 from ._errors import InputError, did_you_mean, listed
 from ._lazy import imported
+from ._validation.arguments import check_choice
 
 Library = Literal["pandas", "polars"]
 LIBRARIES = ("pandas", "polars")
+Columns: TypeAlias = dict[str, np.ndarray]
+"""The columns of a table by their names."""
 KINDS = {
     "pandas": ("DataFrame", "Series"),
     "polars": ("DataFrame", "Series"),
@@ -37,7 +40,7 @@ class Labeled(NamedTuple):
 
     values: np.ndarray
     labels: tuple[Any, ...]
-    dims: tuple[str, ...] | None = None
+    dims: Names | None = None
 
 
 def library_of_frame(x: Any) -> str | None:
@@ -67,7 +70,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     rows: Any = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
-    distinct_names(x.columns, f"the columns of `{name}`")
+    distinct_names(x.columns, f"the columns of `{name}`", "rename")
     texts = [column for column in x.columns if not _is_numeric_column(x[column])]
     if len(texts) == 1:
         words = x[texts[0]].to_list()
@@ -86,12 +89,12 @@ def _is_numeric_column(column: Any) -> bool:
 # --- names
 
 
-def distinct_names(labels: Any, what: str) -> tuple[str, ...]:
+def distinct_names(labels: Any, what: str, fix: str | None = None) -> Names:
     """Labels as different names."""
     names = tuple(map(str, labels))
     twice = repeated(names)
     if twice is not None:
-        raise InputError(f"{what} must have different names; got {twice!r} twice", fix="rename")
+        raise InputError(f"{what} must have different names; got {twice!r} twice", fix=fix)
     return names
 
 
@@ -116,13 +119,13 @@ def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | N
     return frame.values, tuple(_names_of_axis(labels, name) for labels in frame.labels)
 
 
-def _names_of_axis(labels: Any, name: str) -> tuple[str, ...] | None:
+def _names_of_axis(labels: Any, name: str) -> Names | None:
     if labels is None or is_positions(labels):
         return None
-    return distinct_names(labels, f"each axis of `{name}`")
+    return distinct_names(labels, f"each axis of `{name}`", "rename")
 
 
-def names_by_position(names: Mapping[Any, Any]) -> tuple[str, ...] | None:
+def names_by_position(names: Mapping[Any, Any]) -> Names | None:
     """The names of ``id2label`` of Hugging Face, or of its inverse ``label2id``, in the order of
     their positions, which JSON has as text; ``None`` if some position has no name.
     """
@@ -147,14 +150,23 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     return np.take(values, order_of_names(columns, names, f"`{name}`"), axis=-1)
 
 
+def series_as_mapping(x: Any, name: str) -> Any:
+    """A series as a mapping from the names in its index, or its values if it has none; anything
+    else as it is.
+    """
+    if library_of_frame(x) is None or len(x.shape) != 1:
+        return x
+    values, (names,) = named_axes(x, name)
+    if names is None:
+        return values
+    return dict(zip(names, values.tolist(), strict=True))
+
+
 def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
     """The values of a mapping or a series from class names, in the order of ``names``; anything
     else as it is.
     """
-    if library_of_frame(x) == "pandas" and len(x.shape) == 1:
-        index = _names_of_axis(x.index, name)
-        if index is not None:
-            x = dict(zip(index, x.tolist(), strict=True))
+    x = series_as_mapping(x, name)
     if not isinstance(x, Mapping):
         return x
     values = list(x.values())
@@ -297,8 +309,8 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
 # --- results
 
 
-def xarray() -> Any:
-    """The library."""
+def import_xarray() -> Any:
+    """xarray, where a result asks for it."""
     return imported("xarray", "this table needs xarray", "tables")
 
 
@@ -306,9 +318,7 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas
     has an ``index``.
     """
-    if library not in LIBRARIES:
-        meant = did_you_mean(library, LIBRARIES)
-        raise InputError(f"`library` must be 'pandas' or 'polars'; got {library!r}{meant}")
+    check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
     table = {}
     for name, values in columns.items():
@@ -323,7 +333,7 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
 
 def instance_frame(
     columns: Mapping[str, Any],
-    shape: tuple[int, ...],
+    shape: Shape,
     library: str,
     *,
     ids: Any = None,
@@ -353,9 +363,7 @@ def instance_frame(
     return frame(table | dict(columns), library, index)
 
 
-def index_columns(
-    shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None
-) -> dict[str, np.ndarray]:
+def index_columns(shape: Shape, ids: Any = None, where: np.ndarray | None = None) -> Columns:
     """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all
     instances, or of those at ``where``.
 

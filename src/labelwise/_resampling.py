@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, to_numpy
-from ._validation.arguments import as_rng
+from ._arrays import Array, Pair, to_numpy
+from ._validation.arguments import as_rng, is_whole
 
 MIN_UNITS_FOR_PERCENTILES = 100
 """Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage
@@ -49,18 +49,18 @@ class Estimate:
 
     def __getitem__(self, index: Any) -> Estimate:
         """The estimates of some of the numbers."""
-        return replace(self, value=self.value[index], low=self.low[index], high=self.high[index])
+        value, low, high = np.broadcast_arrays(self.value, self.low, self.high)
+        return replace(self, value=value[index], low=low[index], high=high[index])
 
     def __repr__(self) -> str:
         return str(self)
 
     def columns(self, name: str) -> dict[str, Any]:
         """Value and bounds as columns of a table; no bounds without an interval."""
-        value = np.atleast_1d(self.value)
-        if np.all(np.isnan(self.low)) and np.all(np.isnan(self.high)):
+        value, low, high = np.broadcast_arrays(np.atleast_1d(self.value), self.low, self.high)
+        if np.all(np.isnan(low)) and np.all(np.isnan(high)):
             return {name: value}
-        bounds = (np.broadcast_to(bound, value.shape) for bound in (self.low, self.high))
-        return dict(zip((name, f"{name}_low", f"{name}_high"), (value, *bounds), strict=True))
+        return {name: value, f"{name}_low": low, f"{name}_high": high}
 
     def __str__(self) -> str:
         if np.ndim(self.value):
@@ -139,15 +139,13 @@ class Resampling:
         few = units < MIN_UNITS_FOR_PERCENTILES
         if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
             # Percentiles of replicates that are all alike are one point.
-            few = few | (np.asarray(low) == np.asarray(high))
+            few = few | (low == high)
         few = few & np.isfinite(value)
         method = self.method
         if np.any(few):
             se, df = bootstrap_error(replicates, units), np.fmax(units - 1, 1)
-            t_low, t_high = t_interval(value, se, df, self.confidence, bounds, units)
-            low, high = np.where(few, t_low, low), np.where(few, t_high, high)
-            if np.ndim(value) == 0 and replicates.ndim == 1:
-                low, high = float(low), float(high)
+            by_t = t_interval(value, se, df, self.confidence, bounds, units)
+            low, high = np.where(few, by_t, (low, high))
             if np.all(few):
                 method = f"{method}, Student's t"
         return Estimate(value, low, high, self.confidence, method)
@@ -170,7 +168,7 @@ def t_quantile(df: Any, confidence: float) -> Any:
     return stdtrit(df, (1 + confidence) / 2)
 
 
-def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.ndarray]:
+def pooled_variance(parts: Sequence[tuple[Any, float]]) -> Pair:
     """The sum of independent variances, each with its degrees of freedom, and those of the sum
     (Satterthwaite); 1 if it is 0.
     """
@@ -181,7 +179,7 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.
 
 def t_interval(
     value: Any, se: Any, df: Any, confidence: float, bounds: tuple[float, Any], units: Any
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Pair:
     """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a
     finite lower one.
 
@@ -231,7 +229,7 @@ def t_interval_with_extremes(
     bounds: tuple[Any, Any],
     n: Any,
     weight: float = 1.0,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Pair:
     """Student's t-interval of a mean after one more case at either bound, for values of which rare
     ones are large.
 
@@ -309,7 +307,7 @@ def share_estimate(
     return Estimate(float(hits.mean()), float(low), float(high), confidence, "Clopper–Pearson")
 
 
-def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+def binomial_interval(hits: Any, n: Any, confidence: float) -> Pair:
     """The Clopper–Pearson interval of a share of independent cases; from 0 to 1 without cases."""
     from scipy.special import betaincinv
 
@@ -320,14 +318,14 @@ def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray,
     return low, high
 
 
-def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array]:
+def percentiles(replicates: np.ndarray, confidence: float) -> Pair:
     """The central share ``confidence`` of the replicates, ignoring undefined ones (NaN)."""
     tail = (1 - confidence) / 2
     quantile = np.nanquantile if np.isnan(replicates).any() else np.quantile  # which is faster
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of none at all it is NaN
         low, high = quantile(replicates, (tail, 1 - tail), axis=0)
-    return (float(low), float(high)) if replicates.ndim == 1 else (low, high)
+    return low, high
 
 
 def group_codes(groups: Any, n: int, name: str = "groups") -> tuple[Any, int]:
@@ -353,8 +351,8 @@ def check_replicates(n_bootstrap: Any, *, required: bool = False) -> int:
     """The number of bootstrap replicates: 0 (no intervals, unless they are ``required``) or at
     least 2.
     """
-    whole = isinstance(n_bootstrap, int | np.integer) and not isinstance(n_bootstrap, bool)
-    if not whole or n_bootstrap < 0 or n_bootstrap == 1 or (required and n_bootstrap == 0):
+    least = 2 if required else 0
+    if not is_whole(n_bootstrap) or n_bootstrap < least or n_bootstrap == 1:
         none = "" if required else "0 (no intervals) or "
         raise ValueError(
             f"`n_bootstrap` must be {none}an integer of at least 2 replicates; got "

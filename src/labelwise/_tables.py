@@ -5,10 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from math import prod
 from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
+from ._arrays import Shape
+from ._errors import listed
 from ._format import MISSING, number
 from ._frames import Library, frame
 from ._resampling import Estimate
@@ -95,23 +98,18 @@ class Tabular(Shown):
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _summary(self) -> Summary:
-        columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
-        n = len(next(iter(columns.values())))
-        shown, note = range(n), ""
+        names, records, note = list(self._columns()), self.to_records(), ""
+        n = len(records)
         if n > self._longest:
-            shown = np.linspace(0, n - 1, SHOWN).astype(int).tolist()
+            records = [records[i] for i in np.linspace(0, n - 1, SHOWN).astype(int)]
             note = f"{SHOWN} of {n:,} rows; all are in .to_frame()"
-        bounds = [name for name in columns if f"{name}_low" in columns]
-        folded = {f"{name}_{side}" for name in bounds for side in ("low", "high")}
-        header = [name for name in columns if name not in folded]
-        rows = []
-        for i in shown:
-            row = {name: columns[name][i] for name in header}
-            for name in bounds:
-                ends = (columns[name + side][i] for side in ("", "_low", "_high"))
-                row[name] = "{} [{}, {}]".format(*map(_cell_text, ends))
-            rows.append(tuple(row.values()))
-        return Summary(self._title(), header, rows, note)
+        bounded = [name for name in names if f"{name}_low" in names]
+        for record in records:
+            for name in bounded:  # a number and its bounds in one cell
+                ends = record[name], record.pop(f"{name}_low"), record.pop(f"{name}_high")
+                record[name] = "{} [{}, {}]".format(*map(_cell_text, ends))
+        header = list(records[0]) if records else names
+        return Summary(self._title(), header, [tuple(x.values()) for x in records], note)
 
 
 class Sentences(Tabular):
@@ -162,6 +160,13 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {many or one + 's'}"
 
 
+def instances_in_words(shape: Shape) -> str:
+    """``3 instances``, or the length of each axis: ``64 × 1,024 instances``."""
+    if len(shape) < 2:
+        return counted(prod(shape), "instance")
+    return " × ".join(map("{:,}".format, shape)) + " instances"
+
+
 def shortened(text: str, longest: int) -> str:
     """``text``, cut with an ellipsis if it is longer."""
     if len(text) <= longest:
@@ -178,10 +183,7 @@ def enumerated(words: Sequence[str]) -> str:
 
 def first_names(names: Sequence[Any], limit: int = 5) -> str:
     """The first few names."""
-    shown = list(map(_cell_text, names[:limit]))
-    if len(names) > limit:
-        shown.append("…")
-    return ", ".join(shown)
+    return listed(names, limit, _cell_text)
 
 
 def json_ready(value: Any, digits: int = 17) -> Any:

@@ -16,25 +16,34 @@ that these may be as large or small as they like.
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, at_most_one, like, namespace, sum_with_remainder
+from ._arrays import (
+    Array,
+    ClassNames,
+    Names,
+    Shape,
+    at_most_one,
+    like,
+    namespace,
+    sum_with_remainder,
+)
 from ._engine.compute import Computed, compute
 from ._errors import InputError
 from ._frames import has_names
 from ._validation.labels import check_names
 from .decomposition import Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
-from .losses import CostLoss, Loss, LossName, as_loss
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
 # Members that are kept as they came and decomposed together: the kernel does that in one pass, and
 # they need no more memory than the state that replaces them.
 GROUP = 8
+MAX_WEIGHT = 1e300
 
 
 class State(NamedTuple):
@@ -46,11 +55,10 @@ class State(NamedTuple):
     mean_rest: Array
     """What rounding lost of the mean."""
     aleatoric: Array
-    spreads: tuple[Array, ...]
-    """EU; for costs the regrets of not acting and of acting, the smaller of which is EU."""
+    epistemic: Array
 
     @property
-    def complement(self) -> Array:
+    def mean_complement(self) -> Array:
         """1 − the mean, which has the digits where the mean is near 1."""
         return (1 - self.mean) - self.mean_rest
 
@@ -86,14 +94,17 @@ class Accumulator:
     ) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
+        self._ensemble_of = MultiLabelEnsemble if multilabel else Ensemble
+        # the same for two that can be merged; functions of one name need not be the same
+        self._kind = repr(self.loss), getattr(self.loss, "function", None), self.multilabel
         self.n_members = 0
         self.class_names = None
         if class_names is not None:
             self.class_names = check_names(class_names, len(class_names))
-        self._names: tuple[str, ...] = ()
+        self._names: Names = ()
         """Those, or the positions as text."""
         self._bound_loss = self.loss
-        self._shape: tuple[int, ...] = ()
+        self._shape: Shape = ()
         """That of all members; ``()`` before the first."""
         self._group: list[tuple[Array, float]] = []
         """The latest members, at most `GROUP`, with their weights."""
@@ -104,17 +115,19 @@ class Accumulator:
         """Add one member: an array (..., K), and its ``weight``."""
         if has_names(probs):
             raise InputError("`probs` must be an array without names", fix="to_numpy")
-        kind = MultiLabelEnsemble if self.multilabel else Ensemble
         if not getattr(probs, "shape", np.shape(probs)):
             raise InputError(
                 "`probs` must be one member's predictions, (..., K); got a single number"
             )
         alone = probs[None] if hasattr(probs, "shape") else [probs]
-        p = kind(alone, member_axis=0).probs[0, ...]
+        p = self._ensemble_of(alone, member_axis=0).probs[0, ...]
         if np.ndim(weight) > 0:
             raise InputError("`weight` must be a number; weights of instances are for lw.Ensemble")
-        if not 0 <= weight < np.inf:
-            raise InputError("`weight` must be finite and not negative")
+        if not 0 <= weight <= MAX_WEIGHT:
+            raise InputError(
+                f"`weight` must be from 0 to {MAX_WEIGHT:g}, so that weights can be added up; got "
+                f"{weight!r}"
+            )
         self._check_shape(tuple(map(int, p.shape)))
         # a copy: the caller may use the memory for the next member
         self._add(1 * at_most_one(p), float(weight))
@@ -123,7 +136,7 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
-        if not isinstance(other, Accumulator) or other._kind() != self._kind():
+        if not isinstance(other, Accumulator) or other._kind != self._kind:
             raise InputError(
                 "only an Accumulator of the same kind can be merged: with the same loss, "
                 f"{self.loss!r}, and multilabel={self.multilabel}"
@@ -157,9 +170,9 @@ class Accumulator:
         loss = self._bound_loss
         state = self._joined_with(self._state_of_group())
         return Uncertainty(
-            loss.entropy(state.mean, state.complement),
+            loss.entropy(state.mean, state.mean_complement),
             state.aleatoric,
-            reduce(namespace(state.mean).minimum, state.spreads),
+            state.epistemic,
             self._names,
             loss,
             structure="free" if self.multilabel else "partition",
@@ -180,19 +193,15 @@ class Accumulator:
     def _state_of_group(self) -> State:
         """What is known of the latest members."""
         q, weight = self._ensemble()
-        loss = self._bound_loss
 
         def equations(q: Distribution) -> Computed:
             law: Any = q.marginal()
             reference = law.of_heaviest(law.t)  # where all agree, nothing is added to it
-            mean = sum_with_remainder(reference[0, ...], law.average(law.t - reference))
-            if isinstance(loss, CostLoss):
-                return Computed((*mean, *map(law.average, loss.regrets(law.t, law.c))))
-            return Computed(mean)
+            return Computed(sum_with_remainder(reference[0, ...], law.average(law.t - reference)))
 
-        mean, rest, *regrets = compute(equations, q).parts
-        u = decompose(q, loss)
-        return State(weight, mean, rest, u.aleatoric, tuple(regrets) or (u.epistemic,))
+        u = decompose(q, self._bound_loss)
+        mean, rest = compute(equations, q).parts
+        return State(weight, mean, rest, u.aleatoric, u.epistemic)
 
     def _ensemble(self) -> tuple[Distribution, float]:
         """The latest members, and their weight as in `State`."""
@@ -201,15 +210,10 @@ class Accumulator:
         shares = None  # all are equal
         if len(set(weights)) > 1:
             shares = like([weight / total for weight in weights], first)
-        kind = MultiLabelEnsemble if self.multilabel else Ensemble
-        q = kind(first[None, ...], member_axis=0, class_names=self._names)
+        q = self._ensemble_of(first[None, ...], member_axis=0, class_names=self._names)
         return q.with_values(stored=namespace(*members).stack(members), weights=shares), total
 
-    def _kind(self) -> tuple[Any, ...]:
-        """What two of a kind have in common; functions of one name need not be the same."""
-        return repr(self.loss), getattr(self.loss, "function", None), self.multilabel
-
-    def _check_shape(self, shape: tuple[int, ...]) -> None:
+    def _check_shape(self, shape: Shape) -> None:
         if not self._shape:
             # these refuse class names that do not fit
             names = check_names(self.class_names, shape[-1])
@@ -234,12 +238,9 @@ def join_states(a: State, b: State, loss: Loss) -> State:
     delta = (b.mean - a.mean) + (b.mean_rest - a.mean_rest)
     high, low = sum_with_remainder(a.mean, beta * delta)
     mean, rest = sum_with_remainder(high, low + a.mean_rest)
-    spreads = [alpha * x + beta * y for x, y in zip(a.spreads, b.spreads, strict=True)]
     aleatoric = alpha * a.aleatoric + beta * b.aleatoric
-    joined = State(weight, mean, rest, aleatoric, tuple(spreads))
-    if isinstance(loss, CostLoss):  # whose regrets are means over the members
-        return joined
-    c = joined.complement
-    from_a = loss.divergence(a.mean, mean, a.complement, c, -beta * delta)
-    from_b = loss.divergence(b.mean, mean, b.complement, c, alpha * delta)
-    return joined._replace(spreads=(spreads[0] + alpha * from_a + beta * from_b,))
+    within = State(weight, mean, rest, aleatoric, alpha * a.epistemic + beta * b.epistemic)
+    c = within.mean_complement
+    from_a = loss.divergence(a.mean, mean, a.mean_complement, c, -beta * delta)
+    from_b = loss.divergence(b.mean, mean, b.mean_complement, c, alpha * delta)
+    return within._replace(epistemic=within.epistemic + alpha * from_a + beta * from_b)

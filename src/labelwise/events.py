@@ -15,8 +15,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ._arrays import Array, index_like, namespace
+from ._arrays import Array, Names, Pair, index_like, namespace
 from ._errors import InputError, listed, suggest
+from ._frames import distinct_names
 from ._validation.labels import integer_names
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
@@ -33,7 +34,7 @@ these.
 class Events:
     """A family of events; made by `groups`, `ordinal`, `tree` and `one_vs_one`."""
 
-    names: tuple[str, ...]
+    names: Names
     inside: tuple[tuple[Label, ...], ...]
     """The classes of each event."""
     given: tuple[tuple[Label, ...], ...] | None = None
@@ -101,6 +102,8 @@ def _position_of_label(
         raise TypeError(
             f"`events`: classes are given by name or position; got {label!r} in {event!r}"
         )
+    if not isinstance(label, str):
+        label = index(label)  # also of integers of other libraries
     if label in places:
         return places[label]
     if is_name and names is None:
@@ -156,15 +159,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
             raise InputError(
                 f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty"
             )
-    return Events(_distinct_event_names(map(str, mapping), "`events`"), tuple(inside))
-
-
-def _distinct_event_names(names: Iterable[str], what: str) -> tuple[str, ...]:
-    names = tuple(names)
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"{what} must have different names; got {twice[0]!r} twice")
-    return names
+    return Events(distinct_names(mapping, "`events`"), tuple(inside))
 
 
 def _labels_of_classes(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
@@ -183,7 +178,7 @@ def _labels_of_classes(classes: int | Sequence[str]) -> tuple[list[Label], list[
         labels = list(map(Place, range(index(classes))))
     if len(labels) < 2:
         raise InputError(f"`classes` must be at least 2; got {classes!r}")
-    return labels, list(_distinct_event_names(map(str, labels), "`classes`"))
+    return labels, list(distinct_names(labels, "`classes`"))
 
 
 def ordinal(classes: int | Sequence[str]) -> Events:
@@ -232,9 +227,7 @@ def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     nodes = list(_nodes_of_label_tree(spec, _classes_below_node(spec, "the root")))
     names, inside, parents = zip(*nodes, strict=True)
     given = parents if conditional else None
-    return Events(
-        _distinct_event_names(map(str, names), "the nodes of `spec`"), inside, given, kind="tree"
-    )
+    return Events(distinct_names(names, "the nodes of `spec`"), inside, given, kind="tree")
 
 
 def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
@@ -248,14 +241,15 @@ def _children_of_node(below: Any, node: Label) -> Mapping[Label, Any]:
             f"`spec`: the children of {node!r} must be a mapping or a list of classes; got "
             f"{below!r}"
         )
-    children: dict[Label, Any] = {}
+    children: list[tuple[Label, Any]] = []
     for child in below:
         if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
             raise TypeError(
                 f"`spec`: every group needs a name; got {child!r} among the children of {node!r}"
             )
-        children |= _children_of_node(child, node)
-    return children
+        children += _children_of_node(child, node).items()
+    distinct_names([name for name, _ in children], f"`spec`: the children of {node!r}")
+    return dict(children)
 
 
 def _classes_below_node(below: Any, node: Label) -> tuple[Label, ...]:
@@ -278,7 +272,7 @@ def _nodes_of_label_tree(
             yield from _nodes_of_label_tree(child, leaves)
 
 
-def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+def event_sums(x: Array, events: Events, names: Names | None) -> Pair:
     """Sums over the classes of each event and over those it is contrasted with: two arrays (...,
     E).
     """
@@ -301,7 +295,7 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
     return sides[0], sides[1]
 
 
-def conditional_event_shares(inside: Array, rest: Array) -> tuple[Array, Array]:
+def conditional_event_shares(inside: Array, rest: Array) -> Pair:
     """Both as shares of their sum; even where it is 0."""
     xp = namespace(inside)
     whole = inside + rest

@@ -212,19 +212,19 @@ def test_checks_find_a_single_bad_value(
     p = probs(n=700)
     if layout == "channels":
         p = np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)
-    assert _kernels.check(p, 1e-6)
+    assert _kernels.holds_probabilities(p, 1e-6)
     p[where] = value
-    assert not _kernels.check(p, 1e-6)
-    assert not _kernels.check(p, 1e-6, sum_to_one=False)
+    assert not _kernels.holds_probabilities(p, 1e-6)
+    assert not _kernels.holds_probabilities(p, 1e-6, sum_to_one=False)
 
 
 def test_checks_find_a_single_bad_sum(kernel: str) -> None:
     for k in (7, 300):
         p = probs(n=200, k=k)
         p[3, 111, 2] += 1e-4
-        assert not _kernels.check(p, 1e-6)
-        assert _kernels.check(p, 1e-6, sum_to_one=False)
-        assert _kernels.check(p, 1e-3)
+        assert not _kernels.holds_probabilities(p, 1e-6)
+        assert _kernels.holds_probabilities(p, 1e-6, sum_to_one=False)
+        assert _kernels.holds_probabilities(p, 1e-3)
 
 
 LAYOUTS = {
@@ -247,16 +247,16 @@ def test_every_value_is_checked(
     p = LAYOUTS[layout](probs(n=n, k=k).astype(dtype))
     tolerance = 1e-3 if dtype == np.float32 else 1e-6
     p[1, 0, :2] = -0.0, p[1, 0, :2].sum()
-    assert _kernels.check(p, tolerance)
+    assert _kernels.holds_probabilities(p, tolerance)
     before = p.copy()
     for where in [(0, 0, 0), (4, n - 1, k - 1), (2, n // 2, k // 2)]:
         for value in (np.nan, -np.nan, -1e-3, 1.5, 3.0, np.inf, -np.inf):
             p[where] = value
-            assert not _kernels.check(p, tolerance)
-            assert not _kernels.check(p, tolerance, sum_to_one=False)
+            assert not _kernels.holds_probabilities(p, tolerance)
+            assert not _kernels.holds_probabilities(p, tolerance, sum_to_one=False)
         p[where] = before[where] + 5 * tolerance
-        assert not _kernels.check(p, tolerance)
-        assert _kernels.check(p, 100 * tolerance)
+        assert not _kernels.holds_probabilities(p, tolerance)
+        assert _kernels.holds_probabilities(p, 100 * tolerance)
         p[where] = before[where]
 
 
@@ -266,7 +266,7 @@ def test_a_sum_at_the_edge_that_passes_in_another_order_leaves_nothing_out(kerne
     rows = rows / rows.sum(-1, keepdims=True) * np.float32(1.001)
     sums = rows.sum(-1).astype(float)
     rows = rows[(sums <= 1.001) & (sums > 1.000999)]
-    edge = [row for row in rows if not _kernels.check(row[None, None], 1e-3)]
+    edge = [row for row in rows if not _kernels.holds_probabilities(row[None, None], 1e-3)]
     assert (
         edge or kernel == "numpy"
     )  # which adds up in the same order as the check that has the last word
@@ -353,9 +353,9 @@ def test_a_kernel_that_is_not_there_is_refused_with_those_that_are(name: str) ->
 
 @pytest.mark.skipif(_kernels.native is None, reason="the native kernel is not in use")
 def test_the_native_kernel_refuses_a_level_that_it_does_not_have(monkeypatch) -> None:
-    monkeypatch.setattr(_kernels, "_level", "v9")
+    monkeypatch.setattr(_kernels, "level", "v9")
     with pytest.raises(ValueError, match="no level 'v9'"):
-        _kernels.check(probs(), 1e-6)
+        _kernels.holds_probabilities(probs(), 1e-6)
     with pytest.raises(ValueError, match="no level 'v9'"):
         _kernels.split("log", probs())
 
@@ -532,7 +532,7 @@ def test_arrays_out_of_alignment(
     p = p[:, ::-1] if layout == "backwards" else LAYOUTS[layout](p)
     moved = shifted(p)
     tolerance = 2e-2
-    assert _kernels.check(moved, tolerance, sum_to_one=dtype != "float16")
+    assert _kernels.holds_probabilities(moved, tolerance, sum_to_one=dtype != "float16")
     computed = np.float64 if dtype == "float64" else np.float32
     rng = np.random.default_rng(0)
     for weights in (
@@ -550,7 +550,7 @@ def test_arrays_out_of_alignment(
             for a, b in zip(found, expected, strict=True):
                 assert np.array_equal(a, b)
     moved[2, n - 1, k - 1] = np.nan
-    assert not _kernels.check(moved, tolerance)
+    assert not _kernels.holds_probabilities(moved, tolerance)
 
 
 UNALIGNED = """
@@ -568,7 +568,7 @@ def shifted(x):
     return moved
 
 for level in _kernels.native.levels():
-    _kernels._level = level
+    _kernels.level = level
     for dtype in (np.float16, np.float32, np.float64):
         computed = np.promote_types(dtype, np.float32)
         for weights in (None, np.full(2, 0.5, computed), np.full((2, 300), 0.5, computed)):
@@ -577,7 +577,7 @@ for level in _kernels.native.levels():
                 for loss in ("log", "squared"):
                     own = None if weights is None else shifted(weights)
                     _kernels.split(loss, p, own)
-                    assert _kernels.check(p, 1e-3)
+                    assert _kernels.holds_probabilities(p, 1e-3)
 print("done")
 """  # noqa: E501
 
@@ -635,7 +635,7 @@ def test_a_c_program_uses_the_kernel_without_python(kernel_object: Path) -> None
 @pytest.mark.skipif(_kernels.native is None, reason="the native kernel is not in use")
 def test_the_native_kernel_refuses_what_does_not_fit() -> None:
     p = probs()
-    given = {"level": _kernels.level(), "dtype": "d", "probs": p, "pieces": 1, "tolerance": 1e-6}
+    given = {"level": _kernels.level, "dtype": "d", "probs": p, "pieces": 1, "tolerance": 1e-6}
     assert _kernels.native.check(**given, sum_to_one=True)
     with pytest.raises(TypeError, match="no keyword 'tolerence'"):
         _kernels.native.check(**given, tolerence=1)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise import InputError
 from labelwise.distributions.base import sum_of_other_classes
 from strategies import KINDS, distributions
 from wrong_input import refused
@@ -128,9 +129,11 @@ def test_sampling(q: Any) -> None:
         ):
             q.sample(3, rng=rng)
     for n in (2.5, "3", True):
-        with refused(TypeError, "`n` must be a number of draws, an integer", f"got {n!r}"):
+        with refused(
+            InputError, "`n` must be a number of draws, an integer of at least 0", f"got {n!r}"
+        ):
             q.sample(n, rng=0)
-    with refused(ValueError, "`n` must be a number of draws, not negative; got -1"):
+    with refused(InputError, "an integer of at least 0; got -1"):
         q.sample(-1, rng=0)
 
 

@@ -263,3 +263,14 @@ def test_what_intervals_do_not_have() -> None:
     ):
         with pytest.raises(lw.InputError, match=match):
             refused()
+
+
+@pytest.mark.parametrize(
+    "loss", ["log", "squared", "spherical", "zero_one", lw.BetaLoss(0.5, -0.5)], ids=str
+)
+def test_bounds_that_are_rounded_to_more_than_1(loss: Any) -> None:
+    bounds = np.array([[1 + 5e-7, 0.0]]), np.array([[1 + 5e-7, 0.5]])
+    u = lw.decompose(lw.Intervals(*bounds, exclusive=False), loss)
+    for part in (u.total, u.aleatoric, u.epistemic, u.regret):
+        assert part[0, 0] == 0
+        assert part[0, 1] >= 0

@@ -292,7 +292,14 @@ def test_names_of_members_that_do_not_fit() -> None:
     n = len(PROBS)
     with refused(InputError, f"`member_names` must name each of the {n} members; got 1 names: 'a'"):
         lw.Ensemble(PROBS, member_names=["a"])
-    with refused(InputError, "`member_names` must be distinct; got 'a' twice"):
+    with refused(InputError, "`member_names` must have different names; got 'a' twice"):
         lw.Ensemble(PROBS, member_names=["a"] * n)
+    sentence = (
+        "`member_names` must be in the order of the members, 'net', 'forest', or be left out; "
+        "got 'forest', 'net'"
+    )
+    for make, values in ((lw.Ensemble, PROBS), (lw.Ensemble.from_logits, LOGITS)):
+        with refused(InputError, sentence):
+            make({"net": values[0], "forest": values[1]}, member_names=["forest", "net"])
     with refused(TypeError, "`member_names` must be a sequence of", "got 'abc'"):
         lw.Ensemble(PROBS, member_names="abc")

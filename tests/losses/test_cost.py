@@ -130,6 +130,15 @@ def test_costs(side: str) -> None:
         make({"lung": 1}).entropy(0.5)
 
 
+@pytest.mark.parametrize("costs", [(1, 1e-20), (1e-20, 1), (3, 3e-9), (0.0, 2.0), (0, 0)])
+def test_the_largest_risk_has_all_its_digits(costs: tuple[float, float]) -> None:
+    a, b = map(Fraction, costs)
+    exact = a * b / (a + b) if a + b else Fraction(0)
+    assert math.isclose(lw.CostLoss(*costs).maximum, float(exact), rel_tol=1e-15)
+    each = lw.CostLoss([costs[0], 1], [costs[1], 1]).maximum
+    np.testing.assert_allclose(each, [float(exact), 0.5], rtol=1e-15)
+
+
 def test_a_series_of_costs_is_read_by_name() -> None:
     pandas = optional("pandas")
     q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(2), (4, 6)), class_names=["a", "b"])

@@ -38,5 +38,5 @@ def test_names_are_checked_or_made_of_levels() -> None:
     assert as_member_names(None, 2, {"a": ("x", "y")}) == ("x", "y")
     assert as_member_names(None, 2, {"a": ("x", "x")}) is None
     assert as_member_names(None, 2, None) is None
-    with pytest.raises(ValueError, match="must be distinct; got 'x' twice"):
+    with pytest.raises(ValueError, match="must have different names; got 'x' twice"):
         as_member_names(["x", "x"], 2, None)

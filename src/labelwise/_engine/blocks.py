@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_dask_array
 
-from .._arrays import Array, like, namespace, sum_first
+from .._arrays import Array, Arrays, Names, like, namespace, sum_first
 
 TABLE_BLOCK = 1 << 17  # numbers of a table (instances, columns) that are worked on at once
 # What users call the arrays of a distribution, where it is not the name of the field.
@@ -71,7 +71,7 @@ def add_rows(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """``sums`` (K,) and the ``rows`` (n, K), added one after another: the same bits for rows in
     blocks of any size.
     """
-    return np.asarray(sum_first(np.concatenate([sums[None], rows])))
+    return sum_first(np.concatenate([sums[None], rows]))
 
 
 def numpy_in_blocks(f: Callable[[Any], Any], q: Any) -> Any:
@@ -83,9 +83,9 @@ def numpy_in_blocks(f: Callable[[Any], Any], q: Any) -> Any:
     return in_blocks(f, q, TABLE_BLOCK)
 
 
-def mean_in_blocks(q: Any, change: Callable[[Any], Any] = lambda q: q) -> Array:
-    """``change(q).mean()``, see `numpy_in_blocks`."""
-    ((mean,),) = numpy_in_blocks(lambda part: ((change(part).mean(),),), q)
+def mean_in_blocks(q: Any) -> Array:
+    """``q.mean()``, see `numpy_in_blocks`."""
+    ((mean,),) = numpy_in_blocks(lambda part: ((part.mean(),),), q)
     return mean
 
 
@@ -145,7 +145,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
 
 
 def _arrays_of_block(
-    f: Callable[[Any], Any], template: Any, keys: tuple[str, ...], *blocks: Any
+    f: Callable[[Any], Any], template: Any, keys: Names, *blocks: Any
 ) -> list[np.ndarray]:
     """The arrays of ``f`` for one block of instances, after its values have been checked."""
     arrays = {}
@@ -188,9 +188,7 @@ def map_arrays(f: Callable[[Array], Array], computed: Any) -> Any:
     return tuple(groups)
 
 
-def in_instance_blocks(
-    f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], n_axes: int, size: int
-) -> tuple[Array, ...]:
+def in_instance_blocks(f: Callable[..., Arrays], arrays: Arrays, n_axes: int, size: int) -> Arrays:
     """``f`` of ``size`` instances at a time, whose axes are the first ``n_axes`` of each array.
 
     The last block is filled up with ones: the bits of a matrix product may depend on its shape.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
-from .._arrays import Array
+from .._arrays import Array, Arrays
 from .blocks import in_blocks, in_tasks, library_of
 
 BLOCK = 1 << 17  # numbers of a block that are held at once; some dozen arrays of that size are made
@@ -22,10 +22,10 @@ class Computed(NamedTuple):
     sums and the joint measures.
     """
 
-    parts: tuple[Array, ...]
-    error: tuple[Array, ...] | None = None
-    sums: tuple[Array, ...] | None = None
-    joint: tuple[Array, ...] | None = None
+    parts: Arrays
+    error: Arrays | None = None
+    sums: Arrays | None = None
+    joint: Arrays | None = None
 
 
 Distribution: TypeAlias = Any

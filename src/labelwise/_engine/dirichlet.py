@@ -53,7 +53,7 @@ def split_dirichlet_in_kernel(
     parts = tuple([np.empty((n, labels), values.dtype) for _ in range(3)])
     threads, pieces = kernel.share_among_threads(members * n * labels, n, SEVERAL[name], n_jobs)
     kernel.native.dirichlet(
-        level=kernel.level(),
+        level=kernel.level,
         loss=name,
         dtype=values.dtype.char,
         alpha=np.ascontiguousarray(values).reshape(members, n, q.n_classes),

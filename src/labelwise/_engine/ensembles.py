@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, library
+from .._arrays import Array, Arrays, Names, dtype_name, library
 from ..events import Events
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
@@ -48,7 +48,7 @@ def kernel_unit(loss: Any) -> float:
 
 @lru_cache(maxsize=64)
 def kernel_event_lists(
-    events: Events, n_classes: int, class_names: tuple[str, ...] | None
+    events: Events, n_classes: int, class_names: Names | None
 ) -> kernel.EventLists:
     """Events as the kernel adds them up."""
     lists = []
@@ -111,7 +111,7 @@ def split_ensemble_in_kernel(
     return Computed(*map_arrays(partial(_shaped_like, q.stored), computed))
 
 
-def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> tuple[Array, ...] | None:
+def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> Arrays | None:
     """Total, aleatoric and epistemic uncertainty of an ensemble of PyTorch or JAX that is
     differentiated or traced, if that has code of its own.
     """
@@ -128,7 +128,7 @@ def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> tuple[Arra
     return None
 
 
-def split_atoms_in_kernel(loss: Any, t: Array) -> tuple[Array, ...] | None:
+def split_atoms_in_kernel(loss: Any, t: Array) -> Arrays | None:
     """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) from the
     kernel; ``None`` if it cannot.
     """

@@ -35,7 +35,7 @@ def _torch_on_host(x: Any) -> np.ndarray | None:
     x = x.detach()
     if x.dtype == torch.bfloat16:
         x = x.view(torch.uint16)
-    return np.asarray(x.numpy())
+    return x.numpy()
 
 
 def in_main_memory(x: Any) -> bool:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from .._arrays import smallest
 from ..losses import LogLoss
 from ..losses._coefficients import COMPLEMENT_DOUBLE, COMPLEMENT_SINGLE, LOG2_E
-from ..losses._special import artanh_tail, near_kl_term
+from ..losses._special import log_of_near_ratio, near_kl_term
 
 
 def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...] | None:
@@ -43,8 +43,7 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...] | None:
 
     parts = jax.custom_jvp(values)
     parts.defjvp(derivatives)
-    result: tuple[Any, ...] = parts(q.probs)
-    return result
+    return parts(q.probs)
 
 
 def _squared_slopes_in_jax(law: Any) -> tuple[Any, Any, Any]:
@@ -115,4 +114,4 @@ def _log_ratio_in_jax(whole: Any, d: Any, far: Any) -> Any:
     s = d / jnp.where(whole > 0, whole, 1)
     near = jnp.abs(s) < 1 / 3
     s = jnp.where(near, s, 0)
-    return jnp.where(near, 2 * LOG2_E * s * (1 + s * s * artanh_tail(s * s)), far)
+    return jnp.where(near, LOG2_E * log_of_near_ratio(s), far)

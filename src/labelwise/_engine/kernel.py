@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .blocks import row_blocks
 from .compute import Computed
 
 
@@ -33,24 +32,20 @@ def _load_kernel() -> tuple[Any, str | None]:
         return None, f"it could not be loaded: {error}"
 
 
-def _choose_level(available: tuple[str, ...], wanted: str | None) -> str:
-    """The kernel that LABELWISE_KERNEL asks for, else the fastest, which is the last."""
-    if wanted and wanted not in available:
-        raise ValueError(
-            f"LABELWISE_KERNEL must be one of {', '.join(available)} on this machine; got "
-            f"{wanted!r}. Unset it for the fastest"
-        )
-    return wanted or available[-1]
-
-
 native, _missing = _load_kernel()
 """The compiled kernel; ``None``: everything is computed by the general path."""
 AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native.levels())
 """The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each
 level of instructions.
 """
-_level = _choose_level(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
-if _level == "numpy":
+level = os.environ.get("LABELWISE_KERNEL") or AVAILABLE[-1]
+"""The one that is used: the fastest, which is the last, unless another is asked for."""
+if level not in AVAILABLE:
+    raise ValueError(
+        f"LABELWISE_KERNEL must be one of {', '.join(AVAILABLE)} on this machine; got {level!r}. "
+        "Unset it for the fastest"
+    )
+if level == "numpy":
     native = None
 
 # Predictions (members x instances x classes) from which on two threads pay; each further one needs
@@ -65,11 +60,6 @@ SEVERAL = {
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def level() -> str:
-    """The level of instructions that is used."""
-    return _level
-
-
 def kernel_info() -> dict[str, Any]:
     """Which kernel computes ensembles of NumPy arrays, and with how many threads.
 
@@ -81,7 +71,7 @@ def kernel_info() -> dict[str, Any]:
     >>> sorted(kernel_info())[:2]
     ['kernel', 'threads']
     """
-    info: dict[str, Any] = {"kernel": _level, "threads": thread_count()}
+    info: dict[str, Any] = {"kernel": level, "threads": thread_count()}
     if native is not None and not native.threads():
         info["threads"] = 1
     if _missing is not None:
@@ -166,7 +156,7 @@ def split(
     if costs is not None:
         costs = np.ascontiguousarray(costs, dtype)
     native.split(
-        level=_level,
+        level=level,
         loss=loss,
         dtype=probs.dtype.char,
         probs=probs,
@@ -218,7 +208,7 @@ def slopes(
         weights = _weights_for_kernel(weights, probs, dtype)
     result = np.empty(probs.shape, dtype)
     native.slopes(
-        level=_level,
+        level=level,
         loss=loss,
         dtype=probs.dtype.char,
         probs=probs,
@@ -247,50 +237,27 @@ def flatten_instances(x: np.ndarray) -> np.ndarray | None:
     return x
 
 
-def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    """Whether all values (M, ..., K) are known to be probabilities, from one pass. Only yes or no;
-    `_validation.check_range` explains failures.
+def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool = True) -> bool:
+    """Whether all values (M, ..., K) are known to be probabilities, in [0, 1], none of them NaN,
+    with sums of 1 over K: from one pass of the kernel, where there is one. What is not known,
+    `_validation.check_range` looks at and explains.
     """
     if native is None:
-        return _holds_probabilities_in_numpy(x, tolerance, sum_to_one)
+        return False
     view = flatten_instances(x)
     if view is None:
         return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
-    return check(view, tolerance, sum_to_one=sum_to_one)
-
-
-def _holds_probabilities_in_numpy(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    if x.dtype.kind != "f":  # the bits of bfloat16
-        return False
-    wide = np.result_type(x, np.float32)
-    for member in x:
-        for rows in row_blocks(len(member), member[0].size):
-            part = member[rows].astype(wide, copy=False)
-            if not (part.min() >= 0 and part.max() <= 1 + tolerance):  # also for NaN
-                return False
-            if sum_to_one and np.any(np.abs(part.sum(axis=-1) - 1) > tolerance):
-                return False
-    return True
-
-
-def check(
-    probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None
-) -> bool:
-    """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
-    of 1 over K.
-    """
-    class_major, pieces, workers = _plan_of_job(probs, SEVERAL["check"], threads)
-    valid: bool = native.check(
-        level=_level,
-        dtype=probs.dtype.char,
-        probs=probs,
+    class_major, pieces, workers = _plan_of_job(view, SEVERAL["check"], None)
+    return native.check(
+        level=level,
+        dtype=view.dtype.char,
+        probs=view,
         class_major=class_major,
         sum_to_one=sum_to_one,
         tolerance=tolerance,
         pieces=pieces,
         workers=workers,
     )
-    return valid
 
 
 def _type_of_results(probs: np.ndarray) -> np.dtype[Any]:

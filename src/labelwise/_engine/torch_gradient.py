@@ -26,8 +26,7 @@ def split(q: Any, loss: Any, unit: float, n_jobs: int | None) -> tuple[torch.Ten
         return None
     if probs.dtype not in (torch.float32, torch.float64):
         return None
-    parts: tuple[torch.Tensor, ...] = _Parts.apply(probs, q, loss, unit, n_jobs)
-    return parts
+    return _Parts.apply(probs, q, loss, unit, n_jobs)
 
 
 class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,18 +25,21 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
         )
 
 
+def is_whole(value: Any) -> bool:
+    """Whether ``value`` is an integer of Python or NumPy, and not a truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def check_count(n: Any) -> int:
     """Validate a number of draws."""
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(f"`n` must be a number of draws, an integer; got {n!r}")
-    if index(n) < 0:
-        raise InputError(f"`n` must be a number of draws, not negative; got {n!r}")
-    return index(n)
+    if not is_whole(n) or n < 0:
+        raise InputError(f"`n` must be a number of draws, an integer of at least 0; got {n!r}")
+    return int(n)
 
 
 def check_positive(value: Any, name: str) -> int:
     """``value`` as a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    if not is_whole(value) or value < 1:
         raise InputError(f"`{name}` must be a positive integer; got {value!r}")
     return int(value)
 
@@ -46,7 +48,7 @@ def as_rng(rng: Any) -> np.random.Generator:
     """A NumPy generator from a generator, a seed or ``None``."""
     if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+    if is_whole(rng) and rng >= 0:
         return np.random.default_rng(int(rng))
     raise TypeError(
         f"`rng` must be None, an integer seed from 0 or a numpy.random.Generator; got {rng!r}"
@@ -58,7 +60,7 @@ def as_seed(rng: Any) -> int:
     drawn from it.
     """
     generator = as_rng(rng)
-    if isinstance(rng, int | np.integer):
+    if is_whole(rng):
         return int(rng)
     return int(generator.integers(2**32))
 

@@ -132,16 +132,13 @@ def check_finite(x: Array, name: str, **fix: Any) -> None:
 
 def check_classes(x: Array, name: str, *, exclusive: bool = True) -> None:
     """At least two classes on the last axis, or one label where labels may occur together."""
-    if x.shape[-1] == 0 and not exclusive:
-        raise InputError(
-            f"`{name}` must have at least one label on its class axis; got shape {tuple(x.shape)}"
-        )
-    if x.shape[-1] < 2 and exclusive:
+    k, least = x.shape[-1], "2 classes" if exclusive else "1 label"
+    if k < 1 + exclusive:
         sentence = (
-            f"`{name}` must have at least 2 classes (K) on its class axis; got K = {x.shape[-1]} "
-            f"for shape {tuple(x.shape)}"
+            f"`{name}` must have at least {least} (K) on its class axis; got K = {k} for shape "
+            f"{tuple(x.shape)}"
         )
-        if name == "probs":
+        if name == "probs" and exclusive:
             sentence += ". For a binary classifier give both columns, p and 1 − p"
         raise InputError(sentence)
 

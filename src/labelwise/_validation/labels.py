@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from .._arrays import ClassNames, dtype_name, to_numpy
+from .._arrays import ClassNames, Names, Shape, dtype_name, to_numpy
 from .._errors import InputError, listed, suggest
-from .._frames import columns_by_class, names_by_position, repeated
+from .._frames import columns_by_class, distinct_names, names_by_position
 from .arrays import as_floating, check_finite
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0*)?")
 
 
-def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
+def check_names(names: ClassNames | None, n: int) -> Names | None:
     """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names,
     such as ``{0: "cat", 1: "dog"}``, or from names to positions.
     """
@@ -36,7 +36,7 @@ def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
     return check_name_list(names, n, "class_names", f"K = {n} classes")
 
 
-def check_name_list(names: Any, n: int, parameter: str, what: str) -> tuple[str, ...]:
+def check_name_list(names: Any, n: int, parameter: str, what: str) -> Names:
     """``names`` as a tuple of ``n`` different strings; ``what`` they name is for messages."""
     if isinstance(names, str | Set) or not isinstance(names, Iterable):
         raise TypeError(f"`{parameter}` must be a sequence of {n} names, in order; got {names!r}")
@@ -45,10 +45,7 @@ def check_name_list(names: Any, n: int, parameter: str, what: str) -> tuple[str,
         raise InputError(
             f"`{parameter}` must name each of the {what}; got {len(given)} names: {listed(given)}"
         )
-    twice = repeated(given)
-    if twice is not None:
-        raise InputError(f"`{parameter}` must be distinct; got {twice!r} twice")
-    return given
+    return distinct_names(given, f"`{parameter}`")
 
 
 def check_fitted_classes(
@@ -74,7 +71,7 @@ def as_numpy(x: Any, name: str) -> np.ndarray:
             f"`{name}` must be an array; got {type(x).__name__}, which holds three. Use "
             "u.sum().epistemic, or u['name'].epistemic"
         )
-    values: np.ndarray = to_numpy(x)
+    values = to_numpy(x)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"`{name}` must be numbers; got {values.dtype}")
     if values.dtype.kind == "f":
@@ -118,7 +115,7 @@ def as_correct(x: Any, n: int) -> np.ndarray:
     return values.astype(bool)
 
 
-def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+def as_labels(y: Any, name: str, names: Sequence[str], shape: Shape) -> np.ndarray:
     """True or predicted classes as positions 0 … K−1, flattened.
 
     Labels are matched to class values. Text (also pandas' strings and categories, and Python
@@ -160,7 +157,7 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
     # categories, strings and nullable numbers alike are objects
     if type(y).__module__.partition(".")[0] in ("pandas", "polars"):
         y = np.asarray(y, dtype=object)
-    labels: np.ndarray = to_numpy(y)
+    labels = to_numpy(y)
     if labels.dtype.kind == "S":
         return labels.astype(str)
     if labels.dtype.kind not in "OT":
@@ -190,7 +187,7 @@ def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
             f"{np.argwhere(~one_hot)[0][0]} is not. Labels that may occur together need a "
             "MultiLabelEnsemble"
         )
-    return np.asarray(labels.argmax(-1))
+    return labels.argmax(-1)
 
 
 def positions(
@@ -228,11 +225,8 @@ def positions(
         raise InputError(
             f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {label}{place}"
         )
-    shown = list(names[:8])
-    if k > 8:
-        shown.append("…")
     raise InputError(
-        f"`{name}` must be among the class names, which are integers: {', '.join(shown)}; "
+        f"`{name}` must be among the class names, which are integers: {listed(names, 8, str)}; "
         f"got {label}{place}",
         fix="positions",
         last=k - 1,
@@ -277,12 +271,12 @@ def whole_numbers(texts: Sequence[str]) -> np.ndarray | None:
     return np.asarray([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
 
 
-def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+def outcomes_by_class(y_true: Any, names: Sequence[str], shape: Shape) -> np.ndarray:
     """(N, K): whether each instance belongs to each class, from class labels or an array (..., K)
     of 0 and 1.
     """
     y = plain_labels(columns_by_class(y_true, names, "y_true"), "y_true")
     k = len(names)
     if y.shape == (*shape, k) and y.dtype.kind in "biuf" and np.all((y == 0) | (y == 1)):
-        return np.asarray(y.reshape(-1, k).astype(bool))
-    return np.asarray(as_labels(y, "y_true", names, shape)[:, None] == np.arange(k))
+        return y.reshape(-1, k).astype(bool)
+    return as_labels(y, "y_true", names, shape)[:, None] == np.arange(k)

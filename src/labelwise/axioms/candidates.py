@@ -27,7 +27,11 @@ def draw_candidates(rng: np.random.Generator, m: int, b: int, k: int) -> Candida
     up, down = rng.standard_gamma(0.5, (2, m, b, k)) + 1e-12
     share, odds = np.exp(rng.standard_normal((2, m, b)))
     return Candidate(
-        Ensemble(_short_shares(atoms), weights=_short_shares(weights).T, member_axis=0),
+        Ensemble(
+            _round_candidate_shares(atoms),
+            weights=_round_candidate_shares(weights).T,
+            member_axis=0,
+        ),
         up,
         down,
         np.minimum(share, 1.0),
@@ -40,11 +44,11 @@ def one_candidate(c: Candidate, i: int) -> Candidate:
     return Candidate(c.q[[i]], *(x[:, [i]] for x in (c.up, c.down, c.share, c.p)))
 
 
-def _short_shares(x: np.ndarray) -> np.ndarray:
+def _round_candidate_shares(x: np.ndarray) -> np.ndarray:
     """``x`` divided by its sum over the last axis, rounded; the largest coordinate is adjusted so
     that the sum stays 1.
     """
     rounded = np.round(x / x.sum(axis=-1, keepdims=True), DECIMALS)
     largest = np.eye(x.shape[-1])[x.argmax(axis=-1)]
     missing = 1 - rounded.sum(axis=-1, keepdims=True)
-    return np.asarray(np.round(rounded + largest * missing, DECIMALS))
+    return np.round(rounded + largest * missing, DECIMALS)

@@ -46,7 +46,7 @@ class AxiomSetting:
 
     def total(self, q: Q) -> np.ndarray:
         """The measure, contributions summed, (3, ...)."""
-        return np.asarray(self.measure.contributions(q).sum(axis=-1))
+        return self.measure.contributions(q).sum(axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

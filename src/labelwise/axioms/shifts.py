@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import Shape, to_numpy
 from ..distributions import Distribution, Ensemble
 
 # Smaller coordinates are rounding errors of a move that ends on the boundary.
@@ -111,20 +111,20 @@ def largest_step(q: Ensemble, z: Any) -> np.ndarray:
     2.0
     """
     atoms, _ = atoms_and_weights(q)
-    return np.asarray(largest_step_of_members(atoms, _shift_direction(z, atoms.shape)).min(axis=0))
+    return largest_step_of_members(atoms, _shift_direction(z, atoms.shape)).min(axis=0)
 
 
 def direction_to_center(q: Ensemble) -> np.ndarray:
     """The vector from the mean to the center of the simplex, (..., K)."""
     atoms, weights = atoms_and_weights(q)
     mean = np.sum(weights[..., None] * atoms, axis=0)
-    return np.asarray(mean.mean(axis=-1, keepdims=True) - mean)  # 1/K up to rounding of the sum
+    return mean.mean(axis=-1, keepdims=True) - mean  # 1/K up to rounding of the sum
 
 
 def largest_step_of_members(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
     """`largest_step` of each member, (M, ...)."""
     falling = z < 0  # the coordinates sum to 1, so none can pass 1 before another passes 0
-    return np.asarray(np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1))
+    return np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1)
 
 
 def atoms_and_weights(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +141,7 @@ def atoms_and_weights(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     return atoms, np.broadcast_to(weights, atoms.shape[:-1])
 
 
-def _shift_direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _shift_direction(z: Any, shape: Shape) -> np.ndarray:
     direction = _broadcast_shift(z, shape, "z")
     off = np.abs(direction.sum(axis=-1)).max(initial=0)
     if not off <= 1e-9:
@@ -152,7 +152,7 @@ def _shift_direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
     return direction
 
 
-def _broadcast_shift(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def _broadcast_shift(x: Any, shape: Shape, name: str) -> np.ndarray:
     x = np.asarray(x, float)
     try:
         return np.broadcast_to(x, shape)
@@ -160,7 +160,7 @@ def _broadcast_shift(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
         raise ValueError(f"`{name}` must fit the shape {shape}; got shape {x.shape}") from error
 
 
-def _shift_share(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def _shift_share(x: Any, shape: Shape, name: str) -> np.ndarray:
     share = _broadcast_shift(x, shape, name)
     if not np.all((share > 0) & (share < 1)):
         raise ValueError(

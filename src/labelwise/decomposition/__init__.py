@@ -9,6 +9,7 @@ from functools import lru_cache
 from operator import methodcaller
 from typing import Any, Literal
 
+from .._arrays import Names
 from .._engine.compute import Computed, compute, evaluate_law
 from .._engine.kernel import thread_count
 from .._errors import InputError
@@ -160,7 +161,7 @@ def decompose(
 
 
 @lru_cache(maxsize=64)
-def _numbered_class_names(k: int) -> tuple[str, ...]:
+def _numbered_class_names(k: int) -> Names:
     return tuple(map(str, range(k)))
 
 

@@ -38,5 +38,4 @@ def median_deviation(
     def distance(law: Any) -> Any:
         return law.average(namespace(law.t).abs(law.t - law.quantile(0.5)))
 
-    deviation: ArrayT = evaluate_law(distance, q, events)
-    return deviation
+    return evaluate_law(distance, q, events)

@@ -5,17 +5,17 @@ printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import prod
 from typing import Any, ClassVar, Generic, NoReturn, Self
 
 import numpy as np
 
-from .._arrays import dtype_name, to_numpy, values_known
+from .._arrays import Names, Shape, dtype_name, to_numpy, values_known
 from .._errors import InputError
-from .._frames import Library, ids_at, instance_frame, xarray
-from .._tables import SHOWN, Shown, Summary, counted, first_names
+from .._frames import Columns, Library, ids_at, import_xarray, instance_frame
+from .._tables import SHOWN, Shown, Summary, first_names, instances_in_words
 from .._validation.arguments import check_choice, check_positive
 from ..distributions.base import ArrayT, instance_index
 
@@ -34,7 +34,7 @@ class Top(Shown):
     """Their uncertainty, (n,)."""
     by: str
     label: str | None
-    shape: tuple[int, ...]
+    shape: Shape
     """The shape of all instances."""
     instance_ids: Any = None
     """What all instances are called, where they came with an index."""
@@ -107,12 +107,12 @@ class Result(Shown, Generic[ArrayT]):
     """How many axes follow those of the instances."""
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> Shape:
         """The shape (...) of the instances."""
         return self._shape[: len(self._shape) - self._trailing]
 
     @property
-    def _shape(self) -> tuple[int, ...]:
+    def _shape(self) -> Shape:
         total: Any = self.total
         return tuple(total.shape)
 
@@ -144,7 +144,7 @@ class Result(Shown, Generic[ArrayT]):
             new["regret"] = f(self.regret)
         return new
 
-    def _parts_in_numpy(self) -> dict[str, np.ndarray]:
+    def _parts_in_numpy(self) -> Columns:
         """Each part in main memory, and the regret if there is one; the epistemic part of a single
         member is not known.
         """
@@ -155,7 +155,7 @@ class Result(Shown, Generic[ArrayT]):
             parts["regret"] = to_numpy(self.regret)
         return parts
 
-    def _parts_by_instance(self) -> dict[str, np.ndarray]:
+    def _parts_by_instance(self) -> Columns:
         """Each part with a row for each instance: (N,), or (N, K)."""
         shape = prod(self.batch_shape), *self._shape[len(self.batch_shape) :]
         return {part: x.reshape(shape) for part, x in self._parts_in_numpy().items()}
@@ -169,12 +169,6 @@ class Result(Shown, Generic[ArrayT]):
         axes, parts = tuple(range(len(self.batch_shape))), self._parts_in_numpy()
         return np.stack([parts[part].mean(axis=axes, dtype=float) for part in PARTS])
 
-    def _instances_in_words(self) -> str:
-        shape = self.batch_shape
-        if len(shape) > 1:
-            return " × ".join(map(str, shape)) + " instances"
-        return counted(prod(shape), "instance")
-
     def _summary_notes(self) -> list[str]:
         notes = []
         if self.n_members == 1:
@@ -182,26 +176,6 @@ class Result(Shown, Generic[ArrayT]):
         if self.note:
             notes.append(self.note)
         return notes
-
-    def _top_instances(self, source: Result, n: int, by: str, label: str | None) -> Top:
-        """The highest of ``source``, which has one value per instance."""
-        n = check_positive(n, "n")
-        choices = PARTS if self.regret is None else (*PARTS, "regret")
-        check_choice(by, "by", choices)
-        if by == "epistemic" and self.n_members == 1:
-            raise InputError("one member says nothing about epistemic uncertainty; use by='total'")
-        flat = to_numpy(getattr(source, by)).reshape(-1)
-        chosen = np.arange(flat.size)
-        if n < flat.size:  # equal values in the order of the instances
-            chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
-        chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
-        return Top(chosen, flat[chosen], by, label, self.batch_shape, self.ids)
-
-    def top(self, n: int = 20, *, by: str = "epistemic") -> Top:
-        """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
-        order.
-        """
-        return self._top_instances(self, n, by, None)
 
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each instance, as a data frame of pandas or polars; see
@@ -214,14 +188,17 @@ class Result(Shown, Generic[ArrayT]):
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
         """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
         dims = axis_names(self.batch_shape, dims)
-        return xarray().Dataset({part: (dims, x) for part, x in self._parts_in_numpy().items()})
+        return import_xarray().Dataset(
+            {part: (dims, x) for part, x in self._parts_in_numpy().items()}
+        )
 
     def to_dict(self) -> dict[str, float]:
         """The mean of each part, for logs; without the epistemic one of a single member."""
         return mean_columns(self._parts_by_instance())
 
     def _summary(self) -> Summary:
-        title = f"{type(self).__name__}: {self._instances_in_words()}, {dtype_name(self.total)}"
+        size = instances_in_words(self.batch_shape)
+        title = f"{type(self).__name__}: {size}, {dtype_name(self.total)}"
         means = self._means_over_instances()
         if means is None:
             return Summary(title)
@@ -237,8 +214,24 @@ class Components(Result[ArrayT]):
         i = instance_index(index, len(self.batch_shape))
         return replace(self, **self._parts_mapped(lambda x: x[i]), ids=ids_at(self.ids, i))
 
+    def top(self, n: int = 20, *, by: str = "epistemic") -> Top:
+        """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
+        order.
+        """
+        n = check_positive(n, "n")
+        choices = PARTS if self.regret is None else (*PARTS, "regret")
+        check_choice(by, "by", choices)
+        if by == "epistemic" and self.n_members == 1:
+            raise InputError("one member says nothing about epistemic uncertainty; use by='total'")
+        flat = to_numpy(getattr(self, by)).reshape(-1)
+        chosen = np.arange(flat.size)
+        if n < flat.size:  # equal values in the order of the instances
+            chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
+        chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
+        return Top(chosen, flat[chosen], by, None, self.batch_shape, self.ids)
 
-def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]:
+
+def axis_names(shape: Shape, dims: Sequence[str] | None) -> Names:
     """The names of the axes of instances."""
     if dims is None:
         if len(shape) == 1:
@@ -252,7 +245,7 @@ def axis_names(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str,
     return tuple(map(str, dims))
 
 
-def mean_columns(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
+def mean_columns(columns: Columns) -> dict[str, float]:
     """The mean of each column that has no missing values."""
     if any(not len(x) for x in columns.values()):
         raise InputError("there are no instances, so there is no mean")

@@ -8,18 +8,19 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, like, namespace, to_numpy
+from .._arrays import Array, Names, dtype_name, like, namespace, to_numpy
 from .._errors import InputError, suggest
 from .._frames import (
+    Columns,
     Library,
     columns_by_class,
     ids_at,
+    import_xarray,
     instance_frame,
     same_rows,
     values_by_class,
-    xarray,
 )
-from .._tables import SHOWN, Summary, counted, first_names
+from .._tables import SHOWN, Summary, counted, first_names, instances_in_words
 from .._validation.arguments import Rng, check_choice
 from .._validation.arrays import as_real, check_axis
 from .._validation.labels import as_labels, class_position
@@ -54,7 +55,7 @@ class Uncertainty(Result[ArrayT]):
     and `top` give tables.
     """
 
-    class_names: tuple[str, ...]
+    class_names: Names
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
@@ -73,7 +74,7 @@ class Uncertainty(Result[ArrayT]):
     @property
     def maximum(self) -> np.ndarray:
         """The largest possible total of the mean as the forecast, of each label, (K,) or (E,)."""
-        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
+        return self.loss.maximum / self.unit + np.zeros(len(self.class_names))
 
     @overload
     def __getitem__(self, key: str) -> Components[ArrayT]: ...
@@ -220,9 +221,9 @@ class Uncertainty(Result[ArrayT]):
         array([1, 2])
         """
         if label is None:
-            return self._top_instances(self.sum(), n, by, None)
+            return self.sum().top(n, by=by)
         name = self.class_names[class_position(label, self.class_names, "label")]
-        return self._top_instances(self[name], n, by, name)
+        return replace(self[name].top(n, by=by), label=name)
 
     def to_frame(
         self,
@@ -267,7 +268,7 @@ class Uncertainty(Result[ArrayT]):
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
-        columns: dict[str, np.ndarray] = {}
+        columns: Columns = {}
         for name, y in (("y_pred", y_pred), ("y_true", y_true)):
             if y is not None:
                 columns[name] = self._class_columns(y, name)
@@ -294,15 +295,15 @@ class Uncertainty(Result[ArrayT]):
         given = to_numpy(columns_by_class(y, self.class_names, name))
         several = self.structure == "free" or self.events is not None
         if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
-            return np.asarray(given.reshape(-1, k).astype(bool))
+            return given.reshape(-1, k).astype(bool)
         if self.events is None:
             positions = as_labels(y, name, self.class_names, shape)
-            return np.asarray(np.asarray(self.class_names, dtype=object)[positions])
+            return np.asarray(self.class_names, dtype=object)[positions]
         if given.shape != shape:
             raise InputError(
                 f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}"
             )
-        return np.asarray(given.reshape(-1))
+        return given.reshape(-1)
 
     def to_xarray(self, *, dims: Sequence[str] | None = None, label_axis: int = -1) -> Any:
         """An `xarray.Dataset` of the three parts, with the labels as a coordinate.
@@ -328,7 +329,7 @@ class Uncertainty(Result[ArrayT]):
         parts = {}
         for part, x in self._parts_in_numpy().items():
             parts[part] = names, np.moveaxis(x, -1, at)
-        return xarray().Dataset(parts, coords={"label": list(self.class_names)})
+        return import_xarray().Dataset(parts, coords={"label": list(self.class_names)})
 
     def to_dict(self) -> dict[str, float]:
         """Mean over the instances of each part: ``total`` (the sum over labels) and
@@ -351,7 +352,7 @@ class Uncertainty(Result[ArrayT]):
 
     def _summary(self) -> Summary:
         labels = counted(len(self.class_names), "label")
-        size = f"{self._instances_in_words()} × {labels}"
+        size = f"{instances_in_words(self.batch_shape)} × {labels}"
         title = f"Uncertainty: {size}, {self.loss}, {dtype_name(self.total)}"
         means = self._means_over_instances()
         if means is None:
@@ -366,11 +367,9 @@ class Uncertainty(Result[ArrayT]):
         return Summary(title, ("mean of", *PARTS), rows, "; ".join(notes))
 
 
-def label_columns(
-    columns: Mapping[str, np.ndarray], labels: Sequence[str]
-) -> dict[str, np.ndarray]:
+def label_columns(columns: Columns, labels: Sequence[str]) -> Columns:
     """Columns (N,) as they are, and of those (N, K) one for each label: ``total.melanoma``."""
-    single: dict[str, np.ndarray] = {}
+    single: Columns = {}
     for name, x in columns.items():
         if x.ndim == 1:
             single[name] = x

@@ -7,11 +7,11 @@ from dataclasses import fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
 
-from .._arrays import Array, namespace
+from .._arrays import Array, Names, Pair, Shape, namespace
 from .._engine.compute import Computed
 from .._errors import kind_of
 from .._frames import ids_at
-from .._tables import Shown, Summary, counted, first_names
+from .._tables import Shown, Summary, counted, first_names, instances_in_words
 from .._validation.arguments import Rng
 from ..events import Events, Family, as_events, event_sums
 from ..losses import Loss
@@ -47,7 +47,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     ``Ensemble(draws, member_axis=0).marginal(events)``.
     """
 
-    class_names: tuple[str, ...] | None = None
+    class_names: Names | None = None
     weights: Any = None
     """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
     ids: Any = None
@@ -61,7 +61,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
     @property
     @abstractmethod
-    def batch_shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> Shape:
         """The shape (...) of the instances."""
 
     @property
@@ -83,8 +83,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
     def mean(self, events: Family | None = None) -> ArrayT:
         """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
-        mean: ArrayT = self.marginal(events).probability
-        return mean
+        return self.marginal(events).probability
 
     def __len__(self) -> int:
         if not self.batch_shape:
@@ -101,8 +100,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         sizes = []
         if self.n_members is not None:
             sizes.append(counted(self.n_members, "member"))
-        instances = " × ".join(f"{n:,}" for n in self.batch_shape) or "1"
-        sizes.append(f"{instances} instance" if instances == "1" else f"{instances} instances")
+        sizes.append(instances_in_words(self.batch_shape))
         classes = counted(self.n_classes, "class", "classes")
         if self.class_names is not None:
             classes += f" ({first_names(self.class_names)})"
@@ -157,18 +155,21 @@ class InArrays(Distribution[ArrayT]):
     more axes at the end.
     """
 
-    _arrays: ClassVar[tuple[str, ...]]
+    _arrays: ClassVar[Names]
     """The fields; the first one ends with the classes."""
-    _first_axis: ClassVar[int] = 0
-    """Of the instances: 1 after an axis of members."""
 
     @property
     def n_classes(self) -> int:
         return int(getattr(self, self._arrays[0]).shape[-1])
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
+    def batch_shape(self) -> Shape:
         return tuple(getattr(self, self._arrays[0]).shape[self._first_axis : -1])
+
+    @property
+    def _first_axis(self) -> int:
+        """Of the instances: 1 after an axis of members."""
+        return int(self.n_members is not None)
 
     def __getitem__(self, index: Any) -> Self:
         everything, n_axes = (slice(None),), len(self.batch_shape)
@@ -203,9 +204,7 @@ def instance_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     return (*given, *(slice(None),) * (n_axes - used))
 
 
-def sums_inside_and_outside(
-    x: Array, events: Family | None, class_names: tuple[str, ...] | None
-) -> tuple[Array, Array]:
+def sums_inside_and_outside(x: Array, events: Family | None, class_names: Names | None) -> Pair:
     """Sums of ``x`` (..., K) over the classes of each event, by default of each class, and over
     those it is contrasted with.
     """

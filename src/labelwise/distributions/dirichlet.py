@@ -5,11 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._arrays import Array, ClassNames, like, namespace, to_numpy, values_known, without_gradient
+from .._arrays import (
+    Array,
+    ClassNames,
+    Names,
+    like,
+    namespace,
+    to_numpy,
+    values_known,
+    without_gradient,
+)
 from .._engine.compute import Computed
 from .._engine.dirichlet import split_dirichlet_in_kernel
 from .._errors import InputError
@@ -35,7 +44,7 @@ class _OfDirichlets(InArrays[ArrayT]):
     """What one Dirichlet and a mixture of them have in common: both are given by ``alpha``."""
 
     alpha: Array
-    _arrays: ClassVar[tuple[str, ...]] = ("alpha",)
+    _arrays: ClassVar[Names] = ("alpha",)
 
     def with_valid_values(self) -> Self:
         check_dirichlet_alpha(self.alpha)
@@ -75,7 +84,7 @@ class Dirichlet(_OfDirichlets[ArrayT]):
     """
 
     alpha: Array
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     ids: Any = None
 
     def __init__(
@@ -108,7 +117,7 @@ class Dirichlet(_OfDirichlets[ArrayT]):
 
     def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
-        return cast(ArrayT, draw_dirichlet(self.alpha, n, as_rng(rng)))
+        return draw_dirichlet(self.alpha, n, as_rng(rng))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -133,9 +142,8 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
 
     alpha: Array
     weights: Any
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     ids: Any = None
-    _first_axis: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -186,9 +194,7 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
         from .ensemble import draw_members
 
         rng = as_rng(rng)
-        return cast(
-            ArrayT, draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0]
-        )
+        return draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0]
 
 
 def check_dirichlet_alpha(alpha: Any) -> Array:

@@ -12,6 +12,7 @@ from array_api_compat import is_dask_array, is_numpy_array
 from .._arrays import (
     Array,
     ClassNames,
+    Names,
     at_most_one,
     index_like,
     namespace,
@@ -52,13 +53,12 @@ class Members(InArrays[ArrayT]):
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     factors: Factors | None
-    member_names: tuple[str, ...] | None = None
+    member_names: Names | None = None
     ids: Any = None
     finite: ClassVar[bool] = True
-    _arrays: ClassVar[tuple[str, ...]] = ("stored",)
-    _first_axis: ClassVar[int] = 1
+    _arrays: ClassVar[Names] = ("stored",)
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Members(InArrays[ArrayT]):
             )
             probs, member_axis, class_axis, class_names, ids, _ = given
             weights = given.weights(weights)
-            member_names = member_names or given.member_names
+            member_names = given.names_of_members(member_names)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         check_probabilities(stored, "probs", sum_to_one=self.exclusive)
@@ -134,7 +134,7 @@ class Members(InArrays[ArrayT]):
             member_axis=0,
             class_names=given.class_names,
             factors=factors,
-            member_names=member_names or given.member_names,
+            member_names=given.names_of_members(member_names),
         )
         return q.with_values(ids=given.ids)
 
@@ -148,15 +148,11 @@ class Members(InArrays[ArrayT]):
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16
         as float32.
         """
-        return cast(ArrayT, widen(self.stored))
+        return widen(self.stored)
 
     @property
     def n_members(self) -> int:
         return int(self.stored.shape[0])
-
-    @property
-    def n_numbers(self) -> int:
-        return int(self.stored.size) if isinstance(self.stored, np.ndarray) else 0
 
     @property
     def members(self) -> tuple[Array, Array | None]:
@@ -186,7 +182,7 @@ class Members(InArrays[ArrayT]):
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
         instance.
         """
-        return cast(ArrayT, draw_members(self.probs, self.weights, n, as_rng(rng)))
+        return draw_members(self.probs, self.weights, n, as_rng(rng))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -9,6 +9,8 @@ from .._arrays import (
     SUM_TOLERANCE,
     Array,
     ClassNames,
+    Names,
+    Pair,
     at_most_one,
     dtype_name,
     namespace,
@@ -67,10 +69,10 @@ class Intervals(InArrays[ArrayT]):
 
     lower: Array
     upper: Array
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     exclusive: bool  # type: ignore[misc]
     ids: Any = None
-    _arrays: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    _arrays: ClassVar[Names] = ("lower", "upper")
 
     def __init__(
         self,
@@ -165,7 +167,7 @@ class Intervals(InArrays[ArrayT]):
     def marginal(self, events: Family | None = None) -> Interval:
         """The exact bounds of each event."""
         xp, family = namespace(self.lower), as_events(events)
-        low, high = self.lower, at_most_one(self.upper)
+        low, high = at_most_one(self.lower), at_most_one(self.upper)
         if not self.exclusive:
             if family is not None:
                 raise no_events(self)
@@ -176,10 +178,10 @@ class Intervals(InArrays[ArrayT]):
         share = (1 - least) / xp.where(free > 0, free, xp.ones_like(free))
         share = xp.minimum(xp.maximum(share, 0 * free), xp.ones_like(free))
 
-        def sums(x: Array) -> tuple[Array, Array]:
+        def sums(x: Array) -> Pair:
             return sums_inside_and_outside(x, family, self.class_names)
 
-        def bounds(low: Array, high: Array, others: tuple[Array, Array]) -> tuple[Array, Array]:
+        def bounds(low: Array, high: Array, others: Pair) -> Pair:
             """Those of a set of classes, given the sums of theirs: the others leave some, too."""
             lowest = xp.maximum(low, 1 - others[1])
             return lowest, xp.maximum(lowest, xp.minimum(high, 1 - others[0]))

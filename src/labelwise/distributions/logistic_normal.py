@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._arrays import (
     Array,
     ClassNames,
+    Names,
     index_like,
     like,
     namespace,
@@ -66,11 +67,11 @@ class LogisticNormal(InArrays[ArrayT]):
 
     loc: Array
     cov: Array
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     seed: int
     points: int
     exact_mean: ClassVar[bool] = False
-    _arrays: ClassVar[tuple[str, ...]] = ("loc", "cov")
+    _arrays: ClassVar[Names] = ("loc", "cov")
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class LogisticNormal(InArrays[ArrayT]):
 
     def sample(self, n: int, *, rng: Rng = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
-        return cast(ArrayT, softmax(gaussian_logits(normals, self.loc, self._factor)))
+        return softmax(gaussian_logits(normals, self.loc, self._factor))
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:

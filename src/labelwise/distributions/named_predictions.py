@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays import Names
 from .._column_words import may_be_no_class
-from .._errors import InputError
+from .._errors import InputError, listed
 from .._frames import (
     Labeled,
     distinct_names,
@@ -38,13 +39,25 @@ class Input(NamedTuple):
     class_names: Any
     ids: Any
     """What the instances are called: an index of pandas, a tuple, or ``None``."""
-    member_names: tuple[str, ...] | None
+    member_names: Names | None
 
     def weights(self, weights: Any) -> Any:
         """Weights of the members in their order, by name where both have names."""
         if self.member_names is None:
             return weights
         return values_by_class(weights, self.member_names, "weights")
+
+    def names_of_members(self, wanted: Sequence[str] | None) -> Sequence[str] | None:
+        """The names that members came with, or others ``wanted`` in their order."""
+        own = self.member_names
+        if wanted is None or own is None:
+            return wanted or own
+        if tuple(wanted) != own and sorted(map(str, wanted)) == sorted(own):
+            raise InputError(
+                f"`member_names` must be in the order of the members, {listed(own)}, or be left "
+                f"out; got {listed(tuple(wanted))}"
+            )
+        return wanted
 
 
 def read_names(
@@ -80,7 +93,7 @@ def read_names(
     else:
         frame = read_frame(given, name)
     if members and member_axis is None:
-        member_axis = _axis_by_dimension(frame.dims, MEMBER_DIMS)
+        member_axis = _axis_of_predictions(frame.dims, MEMBER_DIMS)
         if member_axis is not None:
             labels = frame.labels[member_axis]
             if labels is not None and not is_positions(labels):
@@ -97,7 +110,7 @@ def read_names(
     values = frame.values
     names = frame.labels[columns]
     if names is not None:
-        names = distinct_names(names, f"the classes of `{name}`")
+        names = distinct_names(names, f"the classes of `{name}`", "rename")
     if names is None or is_positions(names):
         names = class_names
     elif class_names is not None:
@@ -105,7 +118,7 @@ def read_names(
         order = order_of_names(names, wanted, f"`{name}`", fix="columns")
         values, names = np.take(values, order, axis=columns), wanted
     else:
-        _refuse_id_columns(np.moveaxis(values, columns, -1), names, name)
+        _refuse_ids_as_classes(np.moveaxis(values, columns, -1), names, name)
     return Input(values, member_axis, class_axis, names, ids, member_names)
 
 
@@ -120,19 +133,19 @@ def moved_last(given: Input) -> Any:
     return np.moveaxis(given.values, (given.member_axis, given.class_axis), (0, -1))
 
 
-def _axis_by_dimension(dims: tuple[str, ...] | None, words: Sequence[str]) -> int | None:
+def _axis_of_predictions(dims: Names | None, words: Sequence[str]) -> int | None:
     axes = [axis for axis, dim in enumerate(dims or ()) if dim.lower() in words]
     return axes[0] if len(axes) == 1 else None
 
 
-def _class_axis(dims: tuple[str, ...] | None, class_axis: int) -> int:
+def _class_axis(dims: Names | None, class_axis: int) -> int:
     """The axis of the classes: what a dimension says, if the caller says nothing."""
-    named = _axis_by_dimension(dims, CLASS_DIMS)
+    named = _axis_of_predictions(dims, CLASS_DIMS)
     return class_axis if named is None or class_axis != -1 else named
 
 
 def _stack_member_frames(
-    parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
+    parts: Sequence[Any], name: str, class_axis: int, member_names: Names | None
 ) -> Labeled:
     """The members as one array, each in the order of the first."""
     names = range(len(parts)) if member_names is None else member_names
@@ -157,7 +170,7 @@ def _stack_member_frames(
             if axis != columns:
                 order = row_order(wanted, given, f"{titles[0]} of `{name}`", f"{title} of `{name}`")
             elif wanted is not None and given is not None:
-                names_given = distinct_names(given, f"the classes of `{name}`")
+                names_given = distinct_names(given, f"the classes of `{name}`", "rename")
                 names_wanted = tuple(map(str, wanted))
                 order = order_of_names(names_given, names_wanted, f"{title} of `{name}`", "rename")
             if order is not None:
@@ -173,7 +186,7 @@ def _stack_member_frames(
     return Labeled(np.ascontiguousarray(np.stack(members)), (None, *first.labels), dims)
 
 
-def _refuse_id_columns(values: np.ndarray, names: Sequence[str], name: str) -> None:
+def _refuse_ids_as_classes(values: np.ndarray, names: Sequence[str], name: str) -> None:
     """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is
     needed for rows that sum to 1.
     """

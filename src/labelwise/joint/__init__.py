@@ -22,13 +22,12 @@ from ..decomposition import decompose as decompose_labels
 from ..distributions import Dirichlet, Distribution, Intervals
 from ..distributions.base import ArrayT
 from ..distributions.ensemble import as_distribution
-from ..distributions.marginals import Atoms
 from ..events import Place
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import (
     joint_class_shares,
     joint_parts,
-    reverse_of_dirichlet,
+    joint_reverse_of_dirichlet,
 )
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
@@ -167,8 +166,7 @@ def covariance(q: Distribution) -> Array:
 
         def mean_of_products(law: Any) -> Array:
             d = law.deviation
-            products = d[..., None] * d[..., None, :]
-            return Atoms(products, law.weights).average(products)
+            return law.average(d[..., None] * d[..., None, :])
 
         return evaluate_law(mean_of_products, q)
     k = q.n_classes
@@ -194,7 +192,7 @@ def reverse_mutual_information(q: Distribution) -> Array:
     log = JointLog()
     q, _ = _check_joint_input(q, log)
     if isinstance(q, Dirichlet):
-        return reverse_of_dirichlet(q.alpha) * log.unit
+        return joint_reverse_of_dirichlet(q.alpha) * log.unit
     if not q.finite:
         raise InputError(
             f"reverse mutual information has no closed form for {type(q).__name__}; use a sample: "

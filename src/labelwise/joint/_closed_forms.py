@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from .._arrays import Array, namespace, not_negative
+from .._arrays import Array, Pair, namespace, not_negative
 from .._engine.compute import Computed
 from ..distributions import Dirichlet, DirichletMixture, Distribution
 from ..distributions.base import sums_inside_and_outside
-from ..distributions.marginals import Atoms
 from ..losses._special import digamma_difference, digamma_minus_log
 from ._sampling import gain_of_maximum, joint_parts_from_draws
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared
@@ -29,49 +27,38 @@ def joint_parts(q: Distribution, loss: JointLoss, seed: int, samples: int) -> Co
         return joint_parts_from_draws(q, loss, seed, samples)
     within = joint_parts(q.components, loss, seed, samples)
     means = q.marginal().means
-    mean_of = partial(average_over_members, means)
     total, _, between = _joint_parts_of_members(means, loss)
     error = None
     if within.error is not None:
-        error = (0 * total, mean_of(within.error[1]), mean_of(within.error[2]))
-    return Computed((total, mean_of(within.parts[1]), mean_of(within.parts[2]) + between), error)
+        error = (0 * total, means.average(within.error[1]), means.average(within.error[2]))
+    _, aleatoric, epistemic = map(means.average, within.parts)
+    return Computed((total, aleatoric, epistemic + between), error)
 
 
 def _joint_parts_of_members(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
     """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
-    mean_of = partial(average_over_members, law)
     return (
         loss.entropy(*law.mean),
-        mean_of(loss.entropy(law.t)),
-        loss.epistemic(mean_of, law.t, law.mean[0], law.deviation),
+        law.average(loss.entropy(law.t)),
+        loss.epistemic(law.average, law.t, law.mean[0], law.deviation),
     )
-
-
-def average_over_members(law: Atoms, x: Array) -> Array:
-    """The expectation over the members of one value or several for each, (M, ...) or (M, ...,
-    A).
-    """
-    return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
 def joint_class_shares(q: Distribution, log: JointLog) -> Array | None:
     """Each class's contribution to the mutual information, or ``None`` without a closed form."""
-    if q.finite:
-        return _joint_class_shares_of_members(q.marginal(), log)
     if isinstance(q, Dirichlet):
         return _dirichlet_shares(q.alpha) * log.unit
+    law: Any = q.marginal()
+    within: Array = 0.0
     if isinstance(q, DirichletMixture):
-        means = q.marginal().means
-        within = means.average(_dirichlet_shares(q.alpha)) * log.unit
-        return within + _joint_class_shares_of_members(Atoms(means.t, q.weights), log)
-    return None
+        law = law.means
+        within = law.average(_dirichlet_shares(q.alpha)) * log.unit
+    elif not q.finite:
+        return None
+    return within + law.average(log.shares(law.t, law.mean[0], law.deviation))
 
 
-def _joint_class_shares_of_members(law: Any, log: JointLog) -> Array:
-    return law.average(log.shares(law.t, law.mean[0], law.deviation))
-
-
-def reverse_of_dirichlet(alpha: Array) -> Array:
+def joint_reverse_of_dirichlet(alpha: Array) -> Array:
     """E KL(θ̄‖Θ) in nats."""
     # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
     a, b = sums_inside_and_outside(alpha, None, None)
@@ -80,7 +67,7 @@ def reverse_of_dirichlet(alpha: Array) -> Array:
     return not_negative(of_classes - (1 / s - digamma_minus_log(s)))
 
 
-def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
+def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> Pair | None:
     """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
     a, b = sums_inside_and_outside(q.alpha, None, None)

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
+from .._arrays import Array, Arrays, like, namespace, smallest, sum_first, to_numpy
 from .._engine.compute import Computed
 from ..distributions import Distribution
+from ..losses._special import gauss_legendre
 from .losses import JointLoss
 
 MIN_DRAWS = 32  # fewer do not tell a standard error
@@ -55,7 +56,7 @@ def joint_parts_from_draws(q: Distribution, loss: JointLoss, seed: int, n_sample
 
 def _joint_parts_of_block(
     draws: Array, mean: Array, complement: Array, loss: JointLoss, exact_mean: bool
-) -> tuple[Array, ...]:
+) -> Arrays:
     """Three uncertainties and their error bounds from draws (n, ..., K)."""
     xp = namespace(draws)
     n_draws = draws.shape[0]
@@ -112,11 +113,9 @@ def gain_of_maximum(alpha: Array) -> Array:
     top = a.max(axis=-1, initial=0)
     low = np.maximum(top - 14 * np.sqrt(top) - 10, 0.0)
     length = top + 14 * np.sqrt(top) + 60 - low
-    x, w = np.polynomial.legendre.leggauss(256)
-    v, w = (x + 1) / 2, w / 2
     total = low.copy()
     # x = low + length · v⁸: the density for small α is concentrated at 0
-    for node, weight in zip(v, w, strict=True):
+    for node, weight in zip(*gauss_legendre(256), strict=True):
         above = gammaincc(a, (low + length * node**8)[..., None])
         with np.errstate(divide="ignore"):  # ln 0
             total += weight * 8 * node**7 * length * -np.expm1(np.sum(np.log1p(-above), axis=-1))

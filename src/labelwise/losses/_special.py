@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from array_api_compat import is_jax_array, is_numpy_array
 
-from .._arrays import Array, like, namespace, smallest
+from .._arrays import Array, like, namespace, ratio, smallest
 from ._coefficients import ARTANH_DOUBLE, ARTANH_SINGLE, DIGAMMA
 
 _BERNOULLI = DIGAMMA[:8]
@@ -33,16 +33,6 @@ def _edge(x: Array) -> Array:
     return xp.where(x > 0, xp.zeros_like(x), x)
 
 
-def ratio(x: Array, y: Array) -> Array:
-    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which
-    must not underflow.
-    """
-    xp = namespace(y)
-    tiny = smallest(y)[0]
-    scale = xp.where(y < tiny**0.5, like(tiny**-0.75, y), xp.ones_like(y))
-    return (x * scale) / (y * scale)
-
-
 def artanh_tail(z: Array) -> Array:
     """b(z) = 1/3 + z/5 + z²/7 + … for z ≤ 1/9, so that artanh(s) = s [1 + s² b(s²)]."""
     coefficients = ARTANH_SINGLE if smallest(z)[1] > 1e-12 else ARTANH_DOUBLE
@@ -52,6 +42,11 @@ def artanh_tail(z: Array) -> Array:
     return b
 
 
+def log_of_near_ratio(s: Array) -> Array:
+    """ln((1 + s) / (1 − s)) = 2 artanh(s) for |s| ≤ 1/3: ln(x/m) from s = (x − m)/(x + m)."""
+    return 2 * s * (1 + s * s * artanh_tail(s * s))
+
+
 def log_complement(u: Array) -> Array:
     """ln(1 − u) for 0 ≤ u ≤ ½. The log1p of NumPy is slow and that of JAX loses two digits."""
     if is_numpy_array(u):  # ln(w) u / (1 − w), with w the rounded 1 − u, but below 1
@@ -59,8 +54,7 @@ def log_complement(u: Array) -> Array:
         return np.log(w) * (u / (1 - w))
     if not is_jax_array(u):
         return namespace(u).log1p(-u)
-    s = u / (2 - u)
-    return -2 * s * (1 + s * s * artanh_tail(s * s))
+    return -log_of_near_ratio(u / (2 - u))
 
 
 def binary_entropy(t: Array, c: Array) -> Array:

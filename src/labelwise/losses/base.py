@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, namespace, without_gradient
+from .._arrays import Array, Pair, namespace, without_gradient
 from .._errors import InputError
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
@@ -69,22 +69,22 @@ class Loss:
     @property
     def maximum(self) -> Any:
         """The largest value of the entropy (per event where costs differ)."""
-        largest = np.asarray(self.entropy(np.asarray(self.peak)))
-        return largest if largest.ndim else float(largest)
+        return float(self.entropy(np.asarray(self.peak)))
 
     @property
     def peak(self) -> Any:
         """Where the entropy is largest (per event where costs differ): its slope φ(t, 1) − φ(t, 0)
         passes 0. Exactly ½ where no other value is larger.
         """
-        low, high = np.zeros(1), np.ones(1)
+        low, high, half = np.zeros(1), np.ones(1), np.full(1, 0.5)
+        if self.phi(half, 1) == self.phi(half, 0):
+            return 0.5
         for _ in range(53):
             middle = (low + high) / 2
             if self.phi(middle, 1) > self.phi(middle, 0):
                 low = middle
             else:
                 high = middle
-        half = np.full(1, 0.5)
         if self.entropy(half) >= self.entropy(low):
             return 0.5
         return float(low[0])
@@ -100,7 +100,7 @@ class Loss:
         xp = namespace(t)
         width = xp.where(t + u <= c + uc, u - t, c - uc)
 
-        def regrets(share: Array) -> tuple[Array, Array]:
+        def regrets(share: Array) -> Pair:
             step, rest = share * width, (1 - share) * width
             f, fc = t + step, uc + rest
             return self.divergence(t, f, c, fc, -step), self.divergence(u, f, uc, fc, rest)
@@ -145,7 +145,7 @@ class Loss:
         return self.kink is None
 
 
-def with_complement(t: Array, c: Array = None) -> tuple[Array, Array]:
+def with_complement(t: Array, c: Array = None) -> Pair:
     """Convert user input to arrays and compute the missing complement."""
     if isinstance(t, int | float):
         t = np.asarray(t, float)

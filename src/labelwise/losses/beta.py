@@ -6,16 +6,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from .._arrays import Array, like, namespace, not_negative, smallest, without_gradient
+from .._arrays import (
+    Array,
+    Pair,
+    fill_in,
+    like,
+    namespace,
+    not_negative,
+    ratio,
+    smallest,
+    without_gradient,
+)
 from .._errors import InputError
-from ._special import gauss_legendre, ratio
+from ._special import gauss_legendre
 from .base import Loss, loss_of_outcome, with_complement, with_complements
 
+Function: TypeAlias = Callable[[Array], Array]
+Series: TypeAlias = tuple[float, ...]
+"""Chebyshev coefficients of a function on [0, ½]."""
 MAX_PARAMETER = 12  # beyond, the accuracy of a series beside the entropy is lost
 
 
@@ -54,7 +67,7 @@ class BetaLoss(Loss):
         """For probabilities and for complements up to ½."""
         return _BetaLossHalf.prepare(self.a, self.b), _BetaLossHalf.prepare(self.b, self.a)
 
-    def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def _partial_losses(self, t: Array, c: Array) -> Pair:
         """φ(t, 1) and φ(t, 0); at the ends the right value with the slope of the nearest number
         inside.
         """
@@ -101,7 +114,7 @@ class BetaLoss(Loss):
         one_m, zero_m = self._partial_losses(m, mc)
         far = not_negative(t * one_m + c * zero_m - self.entropy(t, c))
         near = xp.abs(d) < 0.5 * xp.minimum(m, mc)
-        return _fill_in(far, near, self._near_divergence, m, mc, d)
+        return fill_in(far, near, self._near_divergence, m, mc, d)
 
     def _near_divergence(self, m: Array, mc: Array, d: Array) -> Array:
         """The integral over s = m + v d, by quadrature over v: no two near numbers are
@@ -137,11 +150,11 @@ class _BetaLossHalf:
 
     a: float
     constant: float
-    of_upper: tuple[float, ...]
+    of_upper: Series
     """∫_0^t s^(a−1) [(1−s)^b − 1] ds / t^(a+1), or without the −1 and by t^a where a ≥ ½."""
-    of_lower: tuple[float, ...]
+    of_lower: Series
     """φ(t, 0) / t^(a+1)."""
-    of_entropy: tuple[float, ...]
+    of_entropy: Series
     """One series for both in the entropy, by t^(a+1)."""
 
     @classmethod
@@ -157,7 +170,7 @@ class _BetaLossHalf:
         power = a + (a < 0.5)
 
         def both(t: np.ndarray) -> np.ndarray:
-            return np.asarray((1 - t) * lower(t) - t ** (power - a) * below(t))
+            return (1 - t) * lower(t) - t ** (power - a) * below(t)
 
         half = np.asarray([0.5])
         constant = above(half) * half ** (b + 1) + below(half) * half**power
@@ -200,30 +213,15 @@ def _from_halves(
     high: Array,
     t: Array,
     c: Array,
-    of_t: Callable[[Array], Array],
-    of_c: Callable[[Array], Array],
+    of_t: Function,
+    of_c: Function,
 ) -> Array:
     """``of_t(t)`` where ``low``, ``of_c(c)`` where ``high``, else 0."""
-    value = _fill_in(namespace(t).zeros_like(t), low, of_t, t)
-    return _fill_in(value, high, of_c, c)
+    value = fill_in(namespace(t).zeros_like(t), low, of_t, t)
+    return fill_in(value, high, of_c, c)
 
 
-def _fill_in(value: Array, mask: Array, f: Callable[..., Array], *arrays: Array) -> Array:
-    """``value``, but ``f`` of the ``arrays`` where the ``mask`` is; in NumPy it is computed only
-    there, because it costs many powers.
-    """
-    if is_numpy_array(value):
-        value, at = np.asarray(value, order="C"), np.flatnonzero(mask)  # faster than the mask
-        value.reshape(-1)[at] = f(*[np.broadcast_to(x, value.shape).take(at) for x in arrays])
-        return value
-    xp = namespace(value)
-    half = xp.ones_like(value) / 2
-    return xp.where(mask, f(*[xp.where(mask, x, half) for x in arrays]), value)
-
-
-def _mean_loss(
-    f: Callable[[np.ndarray], np.ndarray], power: float, n_nodes: int
-) -> Callable[[np.ndarray], np.ndarray]:
+def _mean_loss(f: Function, power: float, n_nodes: int) -> Function:
     """u ↦ ∫_0^1 v^power f(u v) dv, by a Gauss–Jacobi rule that holds the power as its weight."""
     from scipy.special import roots_jacobi
 
@@ -231,12 +229,12 @@ def _mean_loss(
     return lambda u: f(np.outer(u, (x + 1) / 2)) @ w / 2 ** (power + 1)
 
 
-def _series_of_loss(f: Callable[[Any], Any], n: int) -> tuple[float, ...]:
+def _series_of_loss(f: Function, n: int) -> Series:
     """The Chebyshev coefficients, in x = 4u − 1, of a function that is analytic on [0, ½]."""
     return tuple(np.polynomial.chebyshev.chebinterpolate(lambda x: f((x + 1) / 4), n - 1).tolist())
 
 
-def _loss_from_series(coefficients: tuple[float, ...], t: Array) -> Array:
+def _loss_from_series(coefficients: Series, t: Array) -> Array:
     """Σ c_j T_j(x), x = 4t − 1, as a polynomial in x, whose coefficients fall like 3^(−j): the
     singularity is at x = 3.
     """
@@ -249,7 +247,7 @@ def _loss_from_series(coefficients: tuple[float, ...], t: Array) -> Array:
 
 
 @lru_cache
-def _powers_of_loss_series(coefficients: tuple[float, ...], least: float) -> tuple[float, ...]:
+def _powers_of_loss_series(coefficients: Series, least: float) -> Series:
     """Those of x^j; in single precision fewer terms of the Chebyshev series count."""
     least *= max(map(abs, coefficients))
     while len(coefficients) > 2 and abs(coefficients[-1]) < least:

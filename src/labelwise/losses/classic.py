@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log, sqrt
+from math import inf, log
 from typing import ClassVar
 
 import numpy as np
@@ -62,10 +62,6 @@ class LogLoss(Loss):
         t, m, c, mc, d = with_complements(t, m, c, mc, d)
         return (kl_loss_term(t, m, d) + kl_loss_term(c, mc, -d, upper=True)) * self._unit
 
-    @property
-    def maximum(self) -> float:
-        return log(2) * self._unit
-
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
         r""":math:`m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)]` with S = a +
         b, m = a/S.
@@ -117,10 +113,6 @@ class SquaredLoss(Loss):
         r""":math:`(u-t)^2/4`."""
         return (u - t) ** 2 / 4
 
-    @property
-    def maximum(self) -> float:
-        return 0.25
-
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
         r""":math:`ab/(S(S+1))`, S = a + b."""
         s = a + b
@@ -158,7 +150,3 @@ class SphericalLoss(Loss):
         sqrt = namespace(t).sqrt
         m_norm = sqrt(m * m + mc * mc)
         return d * d / (m_norm * (sqrt(t * t + c * c) * m_norm + t * m + c * mc))
-
-    @property
-    def maximum(self) -> float:
-        return 1 - 1 / sqrt(2)

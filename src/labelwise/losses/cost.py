@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, dtype_name, like, namespace, not_negative
+from .._arrays import Array, Pair, dtype_name, like, namespace, not_negative
 from .._cached import cached_property
 from .._errors import InputError, suggest
-from .._frames import library_of_frame, named_axes
+from .._frames import series_as_mapping
 from .base import Expectation, Loss, loss_of_outcome, with_complement, with_complements
 
 DEFAULT = 1.0
@@ -45,12 +45,7 @@ class CostLoss(Loss):
 
     def __post_init__(self) -> None:
         for side in ("false_positive", "false_negative"):
-            cost = getattr(self, side)
-            if library_of_frame(cost) is not None and len(cost.shape) == 1:  # a series
-                values, (names,) = named_axes(cost, side)
-                cost = values
-                if names is not None:
-                    cost = dict(zip(names, values.tolist(), strict=True))
+            cost = series_as_mapping(getattr(self, side), side)
             if isinstance(cost, Mapping):
                 for key, value in cost.items():
                     _check_cost_of_loss(value, f"`{side}` of {key!r}", single=True)
@@ -88,7 +83,7 @@ class CostLoss(Loss):
             return self
         return replace(self, **costs)
 
-    def _costs(self, x: Array) -> tuple[Array, Array]:
+    def _costs(self, x: Array) -> Pair:
         if isinstance(self.false_positive, Mapping) or isinstance(self.false_negative, Mapping):
             raise InputError(
                 "costs given by name need the names: use lw.decompose with `class_names`, or "
@@ -133,7 +128,7 @@ class CostLoss(Loss):
             return table
         return np.broadcast_to(table, (4, n))
 
-    def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def regrets(self, t: Array, c: Array) -> Pair:
         """Regret of not acting and of acting."""
         xp = namespace(t)
         a, b = self._costs(t)
@@ -167,6 +162,11 @@ class CostLoss(Loss):
     @property
     def peak(self) -> Any:
         return self.kink
+
+    @property
+    def maximum(self) -> Any:
+        largest = self._costs(np.zeros(()))[1] * self.kink  # by t*, for 1 − t* has lost digits
+        return largest if largest.ndim else float(largest)
 
     @property
     def kink(self) -> Array:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, not_negative, smallest
+from .._arrays import Array, Pair, like, namespace, not_negative, smallest
 from .._errors import InputError
 from .._tables import Check
 from .base import Loss, loss_of_outcome, with_complement, with_complements
@@ -75,7 +75,7 @@ class CustomLoss(Loss):
                 losses[y] = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
         return losses[1], losses[0]
 
-    def _partial_losses(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def _partial_losses(self, t: Array, c: Array) -> Pair:
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ
         may be infinite.
         """
@@ -199,7 +199,7 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
         return values
 
     def risk(f: np.ndarray) -> np.ndarray:
-        return np.asarray(truth * losses(f, 1) + (1 - truth) * losses(f, 0))
+        return truth * losses(f, 1) + (1 - truth) * losses(f, 0)
 
     with np.errstate(all="ignore"):
         honest, other = risk(truth), risk(forecast)

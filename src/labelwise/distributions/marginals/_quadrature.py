@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from math import prod
 
-from ..._arrays import Array, like, namespace
+from ..._arrays import Array, Arrays, Pair, like, namespace
 from ..._engine.blocks import in_instance_blocks
 from ...losses._special import gauss_legendre
 
@@ -22,9 +22,7 @@ and for normal log-odds.
 """
 
 
-def logit_nodes(
-    low: Array, high: Array, center: Array, width: Array, meet: list[Array]
-) -> tuple[Array, Array]:
+def logit_nodes(low: Array, high: Array, center: Array, width: Array, meet: list[Array]) -> Pair:
     """Nodes x and weights dx, both (n, ...), for ∫_low^high f(x) dx, in pieces that meet at the
     points ``meet``.
     """
@@ -53,9 +51,7 @@ def kink_log_odds(t: Array | None, x: Array) -> list[Array]:
     return [xp.log(xp.maximum(t, edge)) - xp.log(xp.maximum(1 - t, edge))]
 
 
-def quadrature_in_blocks(
-    f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], pieces: int
-) -> tuple[Array, ...]:
+def quadrature_in_blocks(f: Callable[..., Arrays], arrays: Arrays, pieces: int) -> Arrays:
     """``f``, which integrates over ``pieces`` of `NODES` nodes for each number of the ``arrays``
     (..., E), in blocks of instances.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from ..._arrays import Array, at_most_one, namespace, sum_first
+from ..._arrays import Array, Names, Pair, at_most_one, namespace, sum_first
 from ..._cached import cached_property
 from ...events import Events, conditional_event_shares, event_sums
 from ...losses import Expectation, Loss
@@ -35,16 +35,21 @@ class Atoms(Marginal):
         return namespace(rest).where(rest < 0, 0 * rest, rest)  # keeps the slope −1 at t = 1
 
     def average(self, x: Array) -> Array:
-        """The expectation of member values ``x`` (M, ..., E)."""
+        """The expectation of member values ``x``, one for each instance, (M, ...), or several,
+        (M, ..., E).
+        """
         if self.weights is not None:
-            return sum_first(self.member_weights * x)
+            return sum_first(self._weights_of(x) * x)
         return sum_first(x) / x.shape[0]
 
-    @cached_property
+    @property
     def member_weights(self) -> Array:
         """The weights with the axes of ``t``."""
+        return self._weights_of(self.t)
+
+    def _weights_of(self, x: Array) -> Array:
         weights: Array = self.weights
-        return weights.reshape(weights.shape + (1,) * (self.t.ndim - weights.ndim))
+        return weights.reshape(weights.shape + (1,) * (x.ndim - weights.ndim))
 
     def _from_mean(self, x: Array) -> Array:
         """Each member's distance from the mean, by way of the heaviest member."""
@@ -64,7 +69,7 @@ class Atoms(Marginal):
         return xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
 
     @cached_property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         """Mean probability of the event and of its complement; neither is taken from the other."""
         return self.average(self.t), self.average(self.c)
 
@@ -123,7 +128,7 @@ class Atoms(Marginal):
 
 
 def atoms_of_events(
-    probs: Array, weights: Array | None, events: Events | None, class_names: tuple[str, ...] | None
+    probs: Array, weights: Array | None, events: Events | None, class_names: Names | None
 ) -> Atoms:
     """The law of events under members that predict class probabilities ``probs`` (M, ..., K)."""
     if events is None:

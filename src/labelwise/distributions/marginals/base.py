@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-from ..._arrays import Array
+from ..._arrays import Array, Pair
 from ...losses import Expectation, Loss
 
 
@@ -28,7 +28,7 @@ class Marginal(ABC):
 
     @property
     @abstractmethod
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         """E Θ_A and E (1 − Θ_A), neither taken from the other."""
 
     @property

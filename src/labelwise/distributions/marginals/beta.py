@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._arrays import Array, namespace, sigmoid, sigmoid_step, sum_first
+from ..._arrays import Array, Arrays, Pair, namespace, sigmoid, sigmoid_step, sum_first
 from ...losses import Expectation, Loss
 from ._quadrature import kink_log_odds, logit_nodes, quadrature_in_blocks
 from .atoms import Atoms
@@ -19,7 +19,7 @@ class Beta(Marginal):
     b: Array
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         whole = self.a + self.b
         return self.a / whole, self.b / whole
 
@@ -29,14 +29,14 @@ class Beta(Marginal):
         # events of all classes always happen (b = 0): another law stands in for theirs
         sure = self.b <= 0
         law = Beta(self.a, xp.where(sure, self.a, self.b))
-        parts: tuple[Array, ...]
+        parts: Arrays
         aleatoric = loss.aleatoric_of_beta(law.a, law.b)
         epistemic = loss.epistemic_of_beta(law.a, law.b)
         if aleatoric is not None and epistemic is not None:
             parts = loss.entropy(*law.mean), aleatoric, epistemic
         else:
 
-            def of_block(a: Array, b: Array) -> tuple[Array, ...]:
+            def of_block(a: Array, b: Array) -> Arrays:
                 return Marginal.split(Beta(a, b), loss)[:3]
 
             parts = quadrature_in_blocks(of_block, (law.a, law.b), 3)
@@ -53,14 +53,14 @@ class Beta(Marginal):
         xp = namespace(a)
         whole = a + b
         t0, c0 = (a + 1) / (whole + 2), (b + 1) / (whole + 2)
-        center = _beta_log_odds_at_center(a, b)
+        center = _beta_law_log_odds_at_center(a, b)
         spread = xp.sqrt(1 / a + 1 / b)
         width = xp.minimum(spread, xp.ones_like(spread))
         low, high = -xp.maximum(45 / a, 10 * spread), xp.maximum(45 / b, 10 * spread)
         away, dx = logit_nodes(
             low, high, 0 * a, width, [0 * a, *(x - center for x in kink_log_odds(kink, a))]
         )
-        log_density = _beta_log_density(a, b, t0, c0, away)
+        log_density = _beta_law_log_density(a, b, t0, c0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
         weights = weights / sum_first(weights)
         t, c = sigmoid(center + away), sigmoid(-center - away)
@@ -71,7 +71,7 @@ class Beta(Marginal):
         return lambda f: sum_first(weights * f(t, c, d))
 
 
-def _beta_log_odds_at_center(a: Array, b: Array) -> Array:
+def _beta_law_log_odds_at_center(a: Array, b: Array) -> Array:
     """ln((a + 1) / (b + 1)), with all digits of a − b where they are close."""
     xp = namespace(a)
     step = (a - b) / (b + 1)
@@ -79,7 +79,7 @@ def _beta_log_odds_at_center(a: Array, b: Array) -> Array:
     return xp.where(near, xp.log1p(xp.where(near, step, 0 * step)), xp.log((a + 1) / (b + 1)))
 
 
-def _beta_log_density(a: Array, b: Array, t0: Array, c0: Array, away: Array) -> Array:
+def _beta_law_log_density(a: Array, b: Array, t0: Array, c0: Array, away: Array) -> Array:
     """ln of t^a c^b relative to the center, where t = t0 = (a + 1) / (a + b + 2) and c = c0;
     ``away`` is the distance δ in log-odds.
 
@@ -92,15 +92,17 @@ def _beta_log_density(a: Array, b: Array, t0: Array, c0: Array, away: Array) -> 
     inside, outside = xp.where(near, away, 0 * away), xp.where(near, 1 + 0 * away, away)
     close = (
         inside * ((a - b) / (a + b + 2))
-        - a * _beta_log_step_excess(c0, t0, -inside)
-        - b * _beta_log_step_excess(t0, c0, inside)
+        - a * _beta_law_log_step_excess(c0, t0, -inside)
+        - b * _beta_law_log_step_excess(t0, c0, inside)
     )
     return xp.where(
-        near, close, -a * _beta_log_step(c0, t0, -outside) - b * _beta_log_step(t0, c0, outside)
+        near,
+        close,
+        -a * _beta_law_log_step(c0, t0, -outside) - b * _beta_law_log_step(t0, c0, outside),
     )
 
 
-def _beta_log_step(u: Array, v: Array, x: Array) -> Array:
+def _beta_law_log_step(u: Array, v: Array, x: Array) -> Array:
     """L(u, x) = ln(v + u e^x) with v = 1 − u given for itself: near 1, u has lost its digits."""
     xp = namespace(x)
     small = xp.exp(-xp.abs(x))
@@ -112,14 +114,14 @@ def _beta_log_step(u: Array, v: Array, x: Array) -> Array:
     return xp.where(slightly, xp.log1p(change), xp.where(x > 0, rising, xp.log(v + u * small)))
 
 
-def _beta_log_step_excess(u: Array, v: Array, x: Array) -> Array:
+def _beta_law_log_step_excess(u: Array, v: Array, x: Array) -> Array:
     """L(u, x) − u x ≥ 0 for |x| ≤ 1: ln(1 + v h(−u x) + u h(v x)), h(y) = e^y − 1 − y, a sum of
     positive terms.
     """
-    return namespace(x).log1p(v * _beta_exp_excess(-u * x) + u * _beta_exp_excess(v * x))
+    return namespace(x).log1p(v * _beta_law_exp_excess(-u * x) + u * _beta_law_exp_excess(v * x))
 
 
-def _beta_exp_excess(y: Array) -> Array:
+def _beta_law_exp_excess(y: Array) -> Array:
     """e^y − 1 − y for |y| ≤ 1, by its series."""
     total = 0 * y
     for n in range(18, 2, -1):
@@ -141,7 +143,7 @@ class BetaMixture(Marginal):
         return Atoms(t, self.weights, c)
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         return self.means.mean
 
     def split(self, loss: Loss) -> Split:

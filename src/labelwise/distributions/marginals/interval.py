@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._arrays import Array, like, namespace
+from ..._arrays import Array, Pair, like, namespace
 from ...losses import Loss
 from .base import Marginal, Split
 
@@ -15,13 +15,13 @@ class Interval(Marginal):
     arrays (..., E).
     """
 
-    lower: tuple[Array, Array]
-    upper: tuple[Array, Array]
-    center: tuple[Array, Array]
+    lower: Pair
+    upper: Pair
+    center: Pair
     """A point of the set that stands for it where one is needed."""
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         return self.center
 
     def split(self, loss: Loss) -> Split:

@@ -12,6 +12,9 @@ import numpy as np
 
 from ..._arrays import (
     Array,
+    Arrays,
+    Names,
+    Pair,
     index_like,
     like,
     namespace,
@@ -75,8 +78,8 @@ class LogitNormal(Marginal):
         return lambda f: sum_first(weights * f(t, c, d))
 
     @property
-    def mean(self) -> tuple[Array, Array]:
-        def of_block(block: LogitNormal) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
+        def of_block(block: LogitNormal) -> Pair:
             expect = block.expectation()
             return expect(lambda t, c, d: t), expect(lambda t, c, d: c)
 
@@ -88,7 +91,7 @@ class LogitNormal(Marginal):
         bound = (1e-9 + 64 * smallest(self.loc)[1]) * total
         return Split(total, aleatoric, epistemic, (bound, bound, bound))
 
-    def _in_blocks(self, f: Callable[[LogitNormal], tuple[Array, ...]]) -> tuple[Array, ...]:
+    def _in_blocks(self, f: Callable[[LogitNormal], Arrays]) -> Arrays:
         """``f`` of this law, a block of instances at a time: each has hundreds of nodes."""
         return quadrature_in_blocks(
             lambda *block: f(LogitNormal(*block)), (self.loc, self.scale), 4
@@ -106,14 +109,14 @@ class Sampled(Marginal):
     factor: Array
     """L with L Lᵀ = cov, (..., K, K), or standard deviations (..., K)."""
     events: Events | None
-    class_names: tuple[str, ...] | None
+    class_names: Names | None
     seed: int
     points: int
 
     def _law_of_points(self, loc: Array, factor: Array) -> Atoms:
         """The law of the events at all points, (points, REPLICATES, n, E)."""
         xp, k = namespace(loc), loc.shape[-1]
-        normals = like(_sobol_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
+        normals = like(_quasi_random_logits(k, self.points, self.seed), loc)
         if factor.ndim == loc.ndim:
             z = normals.T[:, :, None] * factor.T[:, None, :]
         else:
@@ -132,7 +135,7 @@ class Sampled(Marginal):
             outside.append(xp.sum(given[..., len(event) :], axis=-1))
         return Atoms(xp.stack(inside, axis=-1), None, xp.stack(outside, axis=-1))
 
-    def _over_instance_blocks(self, f: Callable[[Atoms], tuple[Array, ...]]) -> tuple[Array, ...]:
+    def _over_instance_blocks(self, f: Callable[[Atoms], Arrays]) -> Arrays:
         """Apply ``f`` to the points of blocks of instances, which have as many for any batch."""
         size = min(16, (1 << 22) // (REPLICATES * self.points * self.loc.shape[-1]))
         return in_instance_blocks(
@@ -157,7 +160,7 @@ class Sampled(Marginal):
         return Split(total, aleatoric, epistemic, (errors[0], errors[1], errors[2]))
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> Pair:
         t, c = self._over_instance_blocks(lambda points: _law_of_replicate_means(points).mean)
         return t, c
 
@@ -169,7 +172,7 @@ def _law_of_replicate_means(points: Atoms) -> Atoms:
     return Atoms(xp.sum(t, axis=0) / n, None, None if c is None else xp.sum(c, axis=0) / n)
 
 
-def _split_of_replicates(loss: Loss, points: Atoms) -> tuple[Array, ...]:
+def _split_of_replicates(loss: Loss, points: Atoms) -> Arrays:
     """Total, aleatoric and epistemic uncertainty and their three error bounds.
 
     Each replicate is an ensemble of its points; what their means disagree is the rest of the
@@ -210,7 +213,7 @@ def gaussian_logits(normals: Array, loc: Array, factor: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _sobol_normals(k: int, points: int, seed: int) -> np.ndarray:
+def _quasi_random_logits(k: int, points: int, seed: int) -> np.ndarray:
     """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k):
     the replicates of a point side by side.
     """
