@@ -42,7 +42,8 @@ def brier_score(
     groups : array (N,), optional
         What belongs together (patients), for the interval.
     confidence : float
-        Of Student's t-interval over the cases or groups, which is on the log scale.
+        Of Student's t-interval over the cases or groups, which is on a scale that stays within the
+        bounds of the score. It cannot know of mistakes that are too rare to be among the cases.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def brier_score(
     def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
         return np.asarray(np.sum((p - happened) ** 2, axis=1))
 
-    return _mean_score(of_rows, q, y_true, groups, confidence)
+    return _mean_score(of_rows, q, y_true, groups, confidence, bounded=True)
 
 
 def log_loss(
@@ -75,7 +76,8 @@ def log_loss(
 
     Times ln 2 it is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels
     that may occur together it is the sum over the labels of :math:`-\log_2` of the probability of
-    what happened. Without an interval where it is infinite. Other parameters as for `brier_score`.
+    what happened. Without an interval where it is infinite; the interval has no upper end where it
+    is 0, because the next case may cost any amount. Other parameters as for `brier_score`.
 
     Examples
     --------
@@ -91,7 +93,7 @@ def log_loss(
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(-np.log2(likely).sum(axis=1), 0.0))
 
-    return _mean_score(of_rows, q, y_true, groups, confidence)
+    return _mean_score(of_rows, q, y_true, groups, confidence, bounded=False)
 
 
 def _mean_score(
@@ -100,9 +102,11 @@ def _mean_score(
     y_true: Any,
     groups: Any,
     confidence: float,
+    *,
+    bounded: bool,
 ) -> Estimate:
     """The mean over the instances; ``of_rows`` takes forecasts and what happened to the score of
-    each.
+    each, which is at most 2, or the number of labels that may occur together, if it is ``bounded``.
     """
     check_confidence(confidence)
     p, happened, _, exclusive = forecasts(q, y_true)
@@ -112,4 +116,8 @@ def _mean_score(
     code, _ = group_codes(groups, len(each))
     if np.any(np.isinf(each)):
         return Estimate(np.inf, confidence=confidence)
-    return mean_over_groups(each, code, confidence, bounds=(0.0, np.inf))
+    highest = np.inf
+    if bounded:
+        highest = 2.0 if exclusive else float(p.shape[1])
+        highest = max(highest, each.max())  # of probabilities that sum to 1 up to rounding
+    return mean_over_groups(each, code, confidence, bounds=(0.0, highest))
