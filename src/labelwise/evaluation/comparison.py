@@ -163,21 +163,28 @@ def compare_measures(
     rng = as_rng(rng)
     more = measures or {}
     scores = _scores(q, more)
-    block = _blocks(groups, n, rng)
-    found = {"rejection": compare(rejection(right), scores, block, confidence, rng)}
+    group, n_groups = group_codes(groups, n)
+    if group is None:
+        group = np.arange(n)
+    block = _blocks(group, rng)
+    found = {"rejection": compare(rejection(right), scores, block, n_groups, confidence, rng)}
     for name, other in outside.items():
         outer = _scores(other, more)
-        n_out = other.batch_shape[0]
         both = {key: np.append(score, outer[key]) for key, score in scores.items()}
-        blocks = np.append(block, _blocks(None, n_out, rng))
-        is_out = np.arange(n + n_out) >= n
-        found[name] = compare(detection(is_out), both, blocks, confidence, rng)
+        n_out = other.batch_shape[0]
+        # In as many blocks as the smaller side has, which limits the degrees of freedom.
+        independent = min(n_groups, n_out)
+        sides = (group, np.arange(n_out))
+        blocks = np.concatenate([_blocks(side, rng, independent) for side in sides])
+        is_out = np.arange(len(blocks)) >= n
+        found[name] = compare(detection(is_out), both, blocks, independent, confidence, rng)
     if votes is not None:
-        read = read_votes(q, votes)
+        read = read_votes(q, votes, groups=group)
         disagreement = read.observed[1].sum(axis=1)
         voted = {key: score[read.keep] for key, score in scores.items()}
-        blocks = block[read.keep]
-        found["votes"] = compare(agreement(disagreement), voted, blocks, confidence, rng)
+        block = _blocks(read.code, rng)
+        of_votes = agreement(disagreement)
+        found["votes"] = compare(of_votes, voted, block, read.n_groups, confidence, rng)
     return MeasureComparison(tuple(scores), found, n)
 
 
@@ -246,29 +253,29 @@ def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:
     return scores
 
 
-def _blocks(groups: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    """The block of each case: groups at random, as many in each."""
-    code, n_groups = group_codes(groups, n)
-    if n_groups < 2:
-        raise InputError(f"the comparison needs at least 2 independent cases; got {n_groups}")
-    block = rng.permutation(n_groups) % min(BLOCKS, n_groups)
-    return np.asarray(block if code is None else block[code])
+def _blocks(group: np.ndarray, rng: np.random.Generator, most: int = BLOCKS) -> np.ndarray:
+    """The block of each case: groups 0, 1, … at random, as many in each."""
+    n_groups = int(group.max()) + 1
+    n_blocks = min(BLOCKS, most, n_groups)
+    if n_blocks < 2:
+        raise InputError(f"the comparison needs at least 2 independent cases; got {n_blocks}")
+    return np.asarray((rng.permutation(n_groups) % n_blocks)[group])
 
 
 def compare(
     statistic: Statistic,
     scores: Mapping[str, np.ndarray],
     block: np.ndarray,
+    n_independent: int,
     confidence: float,
     rng: np.random.Generator,
 ) -> Criterion:
     """Simultaneous intervals of the statistic of each measure and of all differences, by leaving
-    out one block at a time.
+    out one block, 0, 1, …, at a time.
     """
     from scipy.special import stdtr
 
-    blocks, block = np.unique(block, return_inverse=True)  # some may have no votes
-    b = len(blocks)
+    b = int(block.max()) + 1
     values = np.empty((b + 1, len(scores)))
     for rows in row_blocks(b + 1, len(block)):
         left_out = np.arange(-1, b)[rows]
@@ -287,8 +294,9 @@ def compare(
         return se, float(np.quantile(np.max(errors, axis=-1, initial=0), confidence))
 
     se, quantile = spread(deviations)
-    pointwise = 2 * stdtr(b - 1, quantile) - 1  # whose t-interval is so many errors wide
-    ends = t_interval(value, se, b - 1, pointwise, statistic.bounds, len(block))
+    # whose t-interval is so many errors wide; never less than of a single measure
+    pointwise = max(confidence, 2 * stdtr(b - 1, quantile) - 1)
+    ends = t_interval(value, se, b - 1, pointwise, statistic.bounds, n_independent)
     first, second = np.triu_indices(len(value), 1)
     se_of_pairs, quantile = spread(deviations[:, first] - deviations[:, second])
     half = np.zeros((len(value), len(value)))
