@@ -13,8 +13,8 @@ from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
 from .._tables import Check, counted
 from ..evaluation._excess import mean_excess
+from ..evaluation._forecasts import accuracy_and_confidence
 from .errors import BinnedErrors
-from .reliability import forecasts_to_bin
 
 BINNINGS = (1, 3, 10)
 CLASS_FACTOR = 10
@@ -81,22 +81,6 @@ class CalibrationCheck(Check):
             return self.sentence
         advice = "Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
         return f"{self.sentence} {advice}"
-
-
-def accuracy_and_confidence(
-    p: np.ndarray, outcomes: np.ndarray, exclusive: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each instance is right, and how probable that was, (N,); of labels that may occur
-    together, the share that are.
-    """
-    if exclusive:
-        confidence, right = next(forecasts_to_bin(p, outcomes, exclusive))
-        return right.astype(float), confidence
-    right, confidence = np.zeros((2, len(p)))
-    for forecast, outcome in forecasts_to_bin(p, outcomes, exclusive):
-        right += (forecast > 0.5) == outcome
-        confidence += np.maximum(forecast, 1 - forecast)
-    return right / p.shape[1], confidence / p.shape[1]
 
 
 def mean_overconfidence(

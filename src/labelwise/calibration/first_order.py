@@ -11,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from .._arrays import Array, like, to_numpy
-from .._engine.blocks import mean_in_blocks, row_blocks
+from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._tables import Tabular, counted
 from .._validation.arguments import check_choice
 from .._validation.labels import as_labels, check_fitted_classes, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of_members
+from ..evaluation._forecasts import mean_probabilities
 from ._maps import IsotonicMap, fit_isotonic
 from ._temperature import fit_temperature, logits_of_classes, logits_of_labels, logits_of_two
 
@@ -135,7 +136,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     else:
         outcomes = outcomes_by_class(y_true, names, q.batch_shape)
         if method == "isotonic":
-            mean = to_numpy(mean_in_blocks(q)).astype(float).reshape(outcomes.shape)
+            mean = mean_probabilities(q, "q")[0].reshape(outcomes.shape)
             maps = tuple(map(_fit_probability_map, mean.T, outcomes.T))
         else:
             temperature = np.ones(q.n_classes)

@@ -18,7 +18,7 @@ from .._tables import Tabular
 from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals
-from ._forecasts import forecasts
+from ._forecasts import accuracy_and_confidence, forecasts
 from .correlation import rank_correlation
 from .detection import DetectionRanking
 from .measures import measure_scores
@@ -156,10 +156,7 @@ def compare_measures(
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     mean, happened, _, exclusive = forecasts(q, y_true)
     n = len(mean)
-    if exclusive:
-        right = happened[np.arange(n), mean.argmax(axis=1)].astype(float)
-    else:
-        right = np.mean((mean > 0.5) == happened, axis=1)
+    right, _ = accuracy_and_confidence(mean, happened, exclusive)
     rng = as_rng(rng)
     more = measures or {}
     scores = _scores(q, more)

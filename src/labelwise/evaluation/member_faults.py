@@ -138,20 +138,17 @@ def identical_members(members: Members) -> Iterator[Finding]:
     copies = [group for group in groups.values() if len(group) > 1]
     if not copies:
         return
-    by_chance = members.n_instances < MIN_EQUAL_VOTES and not _member_votes_differ(members.probs)
+    votes = members.probs > 0.5
+    disagreements = (votes[:, None] != votes).any(axis=-1).sum(axis=-1)  # (M, M)
+    differ = disagreements[disagreements > 0]
+    # members that vote differently do so in enough instances
+    votes_tell = differ.size > 0 and differ.min() >= MIN_DISAGREEMENTS
+    by_chance = members.n_instances < MIN_EQUAL_VOTES and not votes_tell
     for group in copies:
         largest = members.probs[group[0]].max(axis=-1)
         values = np.unique(largest[_is_soft_probability(largest)])
         if not by_chance or len(values) >= MIN_EQUAL_VALUES:
             yield members.finding("copies", group, "are identical")
-
-
-def _member_votes_differ(probs: np.ndarray) -> bool:
-    """Whether any two members that vote differently do so in enough instances."""
-    votes = probs > 0.5
-    disagreements = (votes[:, None] != votes).any(axis=-1).sum(axis=-1)  # (M, M)
-    disagreements = disagreements[disagreements > 0]
-    return len(disagreements) > 0 and bool(disagreements.min() >= MIN_DISAGREEMENTS)
 
 
 def _is_soft_probability(p: np.ndarray) -> Array:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._engine.blocks import numpy_in_blocks
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
 from ..distributions.base import not_a_distribution, sum_of_other_classes
 from ..distributions.marginals import Atoms
 from ..events import Events, Family
+from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName, as_loss
 
 BINARY_DIGITS = 30
@@ -74,7 +74,7 @@ def ranking_scores(
     if not isinstance(q, Distribution):
         raise not_a_distribution(q)
 
-    def scores(part: Distribution[Any]) -> Any:
+    def scores(part: Distribution[Any]) -> tuple[np.ndarray, ...]:
         u = decompose(renormalized(part), loss, events=events)
         summed: Any = u.sum(weights)
         total, aleatoric, epistemic = (
@@ -82,9 +82,9 @@ def ranking_scores(
         )
         largest = float(np.max(u.loss.maximum))
         floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
-        return ((rounded(total), rounded(aleatoric), rounded(epistemic, floor)),)
+        return rounded(total), rounded(aleatoric), rounded(epistemic, floor)
 
-    ((total, aleatoric, epistemic),) = numpy_in_blocks(scores, q)
+    total, aleatoric, epistemic = in_blocks_of(scores, q)
     return Components(total, aleatoric, epistemic, n_members=q.n_members if q.finite else None)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._errors import InputError
-from .._frames import columns_by_class, same_rows
+from .._frames import columns_by_class, repeated, same_rows
 from .._resampling import group_codes
 from .._validation.labels import as_labels, as_numpy, plain_labels
 from ..decomposition import PARTS, Uncertainty, decompose
@@ -216,13 +216,6 @@ def count_votes(
     return yes, total[:, 0]
 
 
-def _annotator_names(annotators: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(map(str, annotators)) if not isinstance(annotators, str) else ()
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
-    return names
-
-
 def _votes_for_events(
     q: Distribution, votes: Any, annotators: Sequence[str] | None, inside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -230,7 +223,11 @@ def _votes_for_events(
     ``inside`` (K, E) says which classes are in which events.
     """
     k, n = q.n_classes, q.batch_shape[0]
-    names = None if annotators is None else _annotator_names(annotators)
+    names = annotators
+    if names is not None:
+        names = () if isinstance(names, str) else tuple(map(str, names))
+        if len(names) < 2 or repeated(names) is not None:
+            raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
     class_names = q.class_names or tuple(map(str, range(k)))
     if not q.exclusive:
         answers = _answers_of_annotators(votes, n, k, names)

@@ -91,7 +91,7 @@ def fit_sets(
     p = p.reshape(len(y), -1)
     code = case_groups(groups, len(y))
     kind, pools = _events_with_guarantee(guarantee, names)
-    own = -p[np.arange(len(y)), y].astype(float)
+    own = -p[np.arange(len(y)), y]
     fitted = []
     for name, classes in pools:
         here = np.isin(y, classes)

@@ -9,24 +9,17 @@ import numpy as np
 from .._errors import InputError
 from .._resampling import group_codes
 from .._validation.probabilities import check_sums
-from ..distributions import Distribution
 from ..evaluation._forecasts import ROUNDED, mean_probabilities
-from ..io import Predictions
-from ..io.blocks import mean_of
 
 
 def class_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool]:
-    """Mean probabilities (..., K) in the type of the predictions, the class names if any, and
-    whether labels may occur together. Memory: the means.
+    """Mean probabilities (..., K), the class names if any, and whether labels may occur
+    together. Memory: the means.
     """
-    if isinstance(q, Predictions):
-        return mean_of(q), q.class_names, bool(q.multilabel)
-    if isinstance(q, Distribution):
-        return mean_of(q), q.class_names, not q.exclusive
-    p, names, _ = mean_probabilities(q, name)
-    if p.size:
+    p, names, exclusive = mean_probabilities(q, name)
+    if exclusive is None and p.size:
         check_sums(p, name, ROUNDED)
-    return p, names, False
+    return p, names, exclusive is False
 
 
 def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None]:

@@ -78,7 +78,7 @@ class SetPredictor(Fitted):
         """
         p, names = one_class_each(q, "q")
         check_fitted_classes(p.shape[-1], names, self.class_names)
-        member = p >= -self.thresholds  # compared in double precision
+        member = p >= -self.thresholds
         return PredictionSets(member, self.class_names, self.guarantee)
 
     def evaluate(

@@ -169,7 +169,7 @@ def fit_labels(
     lower, upper = np.empty(k), np.empty(k)
     unit = "cases" if groups is None else "groups"
     for j, name in enumerate(names):
-        here, scores = present[:, j], p[:, j].astype(float)
+        here, scores = present[:, j], p[:, j]
         whom = f"{unit} with the label {name!r}"
         lower[j] = -_label_threshold(-scores[here], 1 - miss, code[here], "miss_rate", whom)
         whom = f"{unit} without the label {name!r}"
