@@ -120,7 +120,7 @@ class Resampling:
     def counts(self, row: int | None = None) -> Iterator[np.ndarray]:
         """How often each instance was drawn: blocks of shape (replicates, instances)."""
         for counts in self.group_counts(row or self.n):
-            yield counts if self.code is None else counts[:, self.code]
+            yield counts[:, self.code]
 
     def estimate(
         self,
@@ -264,12 +264,10 @@ def mean_over_groups(
     """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random
     case, or of a random group.
     """
-    unit, sums = "cases", x
-    size = np.ones(len(x), np.int64)
-    if code is not None:
-        _, code = np.unique(code, return_inverse=True)
-        unit, size, sums = "groups", np.bincount(code), np.bincount(code, x)
+    _, code = np.unique(np.arange(len(x)) if code is None else code, return_inverse=True)
+    size, sums = np.bincount(code), np.bincount(code, x)
     n = len(size)
+    unit = "groups" if n < len(x) else "cases"
     if estimand == "case":
         mean = x.mean()
         away = (sums - size * mean) / size.mean()  # of a ratio of sums
@@ -333,9 +331,11 @@ def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array
 
 
 def group_codes(groups: Any, n: int, name: str = "groups") -> tuple[Any, int]:
-    """Groups as codes 0, 1, … (``None``: one group per instance) and their number."""
+    """The group of each instance as a code 0, 1, … (``None``: one group per instance), and the
+    number of groups.
+    """
     if groups is None:
-        return None, n
+        return np.arange(n), n
     groups = to_numpy(groups)
     if groups.size != n:
         raise ValueError(

@@ -98,8 +98,6 @@ def _resampled_units(resampling: Resampling) -> tuple[np.ndarray, np.ndarray]:
     """
     n_units, rng = resampling.n_groups, resampling.rng
     unit = resampling.code
-    if unit is None:
-        unit = np.arange(resampling.n)
     if n_units > MAX_UNITS:
         unit = (rng.permutation(n_units) % MAX_UNITS)[unit]
         n_units = MAX_UNITS

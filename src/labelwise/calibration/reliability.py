@@ -162,7 +162,7 @@ def reliability_curves(
         count = count[there]
         hits, total = binned.sums(outcome)[there], binned.sums(forecast)[there]
         low, high = binomial_interval(hits, count, confidence)
-        if code is not None:
+        if groups is not None:
             for i, b in enumerate(there):
                 here = binned.cell == b
                 share = share_estimate(outcome[here], code[here], confidence)

@@ -214,7 +214,7 @@ def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:
 def _sums_of_groups(
     values: Sequence[np.ndarray],
     outcomes: np.ndarray | None,
-    code: np.ndarray | None,
+    code: np.ndarray,
     n_groups: int,
 ) -> list[Any]:
     """The number of instances and the sums of the three parts in each group, over all instances,
@@ -228,7 +228,7 @@ def _sums_of_groups(
     else:
         at = np.nonzero(outcomes)
         each = [csr_array((x[at].astype(float), at), outcomes.shape) for x in (outcomes, *values)]
-    if code is None:
+    if n_groups == n:
         return each
     in_group = csr_array((np.ones(n), (code, np.arange(n))), shape=(n_groups, n))
     return [in_group @ x for x in each]

@@ -161,8 +161,6 @@ def compare_measures(
     more = measures or {}
     scores = _scores(q, more)
     group, n_groups = group_codes(groups, n)
-    if group is None:
-        group = np.arange(n)
     block = _blocks(group, rng)
     found = {"rejection": compare(rejection(right), scores, block, n_groups, confidence, rng)}
     for name, other in outside.items():

@@ -289,15 +289,6 @@ def _count_rejected(n: int, shares: np.ndarray) -> np.ndarray:
     return np.minimum((n * shares).astype(np.int64), n - 1)
 
 
-def _count_groups_kept(order: np.ndarray, code: np.ndarray | None) -> np.ndarray:
-    """How many groups (or instances) the 1, 2, … most certain instances belong to."""
-    if code is None:
-        return np.arange(1, len(order) + 1)
-    first = np.zeros(len(order), dtype=bool)
-    first[np.unique(code[order], return_index=True)[1]] = True
-    return np.cumsum(first)
-
-
 def _bootstrap_band(
     curve: RejectionCurve, ranked: RankedScores, shares: np.ndarray | None, resampling: Resampling
 ) -> Band:
@@ -318,7 +309,8 @@ def _bootstrap_band(
             numbers.append([getattr(replicate, name) for name in SUMMARIES])
     bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
     n_kept = curve.n - _count_rejected(curve.n, at)
-    kept = _count_groups_kept(ranked.order, resampling.code)[n_kept - 1]
+    first_of_groups = np.unique(resampling.code[ranked.order], return_index=True)[1]
+    kept = np.searchsorted(np.sort(first_of_groups), n_kept)  # groups of the most certain instances
     interval = resampling.estimate(values_of_band(curve), np.asarray(points), bounds, kept)
     # The spread of a single group is not known.
     low, high = (

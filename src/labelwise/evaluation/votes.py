@@ -169,7 +169,6 @@ def read_votes(
             f"{n}. One vote cannot tell disagreement from error"
         )
     code, _ = group_codes(groups, n)
-    code = np.arange(n) if code is None else code
     values, code = np.unique(code[keep], return_inverse=True)
     if len(values) < 2:
         raise ValueError(

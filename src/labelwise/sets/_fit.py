@@ -11,9 +11,10 @@ import numpy as np
 
 from .._errors import InputError, did_you_mean
 from .._frames import same_rows
+from .._resampling import group_codes
 from .._validation.labels import as_labels
 from ..events import Events, as_events
-from ._input import case_groups, one_class_each
+from ._input import one_class_each
 from ._predictor import EventThreshold, SetPredictor
 from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
 
@@ -89,7 +90,7 @@ def fit_sets(
     if not len(y):
         raise ValueError("`y_cal` must have at least one case; got none")
     p = p.reshape(len(y), -1)
-    code = case_groups(groups, len(y))
+    code, _ = group_codes(groups, len(y))
     kind, pools = _events_with_guarantee(guarantee, names)
     own = -p[np.arange(len(y)), y]
     fitted = []

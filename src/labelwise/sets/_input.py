@@ -35,13 +35,6 @@ def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | Non
     return p, names
 
 
-def case_groups(groups: Any, n: int) -> np.ndarray:
-    """The group of each of ``n`` cases: 0, 1, …; each its own if none are given."""
-    if groups is None:
-        return np.arange(n)
-    return np.asarray(group_codes(groups, n)[0])
-
-
 def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.ndarray, str, str]:
     """The group of each of ``n`` cases, whether shares are those of a random ``"case"`` or
     ``"group"``, and what to say about them.
@@ -56,4 +49,4 @@ def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.n
     note = ""
     if groups is not None:
         note = f" Shares are those of {who}; intervals allow for dependence within groups."
-    return case_groups(groups, n), estimand, note
+    return group_codes(groups, n)[0], estimand, note
