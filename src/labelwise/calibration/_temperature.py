@@ -30,12 +30,6 @@ def logits_of_labels(p: np.ndarray) -> np.ndarray:
     )
 
 
-def logits_of_two(p: np.ndarray) -> np.ndarray:
-    """A label (M, N) as two classes (M, N, 2): absent, with the logit 0, and present."""
-    present = logits_of_labels(np.clip(p, 0, 1))
-    return np.moveaxis(np.stack([np.zeros_like(p), present]), 0, -1)
-
-
 def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     r"""The temperature under which the (weighted) mean over the members has the highest likelihood.
 

@@ -20,7 +20,7 @@ from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of_members
 from ..evaluation._forecasts import mean_probabilities
 from ._maps import IsotonicMap, fit_isotonic
-from ._temperature import fit_temperature, logits_of_classes, logits_of_labels, logits_of_two
+from ._temperature import fit_temperature, logits_of_classes, logits_of_labels
 
 Method = Literal["temperature", "isotonic"]
 METHODS = ("temperature", "isotonic")
@@ -142,8 +142,10 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
             temperature = np.ones(q.n_classes)
             for k, y in enumerate(outcomes.T):
                 p = to_numpy(q.probs[..., k]).astype(float).reshape(q.n_members, -1)
+                present = logits_of_labels(np.clip(p, 0, 1))
+                z = np.stack([np.zeros_like(p), present], axis=-1)  # absent, with the logit 0
                 try:
-                    temperature[k] = fit_temperature(logits_of_two(p), y.astype(int), weights)
+                    temperature[k] = fit_temperature(z, y.astype(int), weights)
                 except ValueError as error:
                     raise ValueError(f"label {names[k]!r}: {error}") from error
     return Calibration(method, maps, temperature, q.n_classes, q.class_names)

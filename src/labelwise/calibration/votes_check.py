@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def check_votes(
     replicated = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
     p_value = _p_value_of_claims(gap, replicated)
     k = len(cells.names)
-    seen = cells.mean_observed
+    seen = cells.sums(cells.observed)[:k] / len(claims)
     within = _relative_error_of_claims(gap[:k], replicated[:, :k], seen, confidence)
     return VoteCheck(
         p_value >= 1 - confidence,
@@ -192,11 +193,6 @@ class _TestedCells:
         gaps = claims - self.observed
         return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
 
-    @property
-    def mean_observed(self) -> np.ndarray:
-        """Of the labels."""
-        return self.sums(self.observed)[: len(self.names)] / len(self.observed)
-
 
 def _p_value_of_claims(gap: np.ndarray, replicated: np.ndarray) -> float:
     """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
@@ -239,8 +235,8 @@ def _replicated_claims(
     """Weights of the cases (N,) and claims (N, E) in each replicate."""
 
     def draws(read: Votes) -> Iterator[np.ndarray]:
-        for block in Resampling(len(read.code), read.code, n_bootstrap, 0.95, rng).counts():
-            yield from block
+        resampling = Resampling(len(read.code), read.code, n_bootstrap, 0.95, rng)
+        return chain.from_iterable(resampling.counts())
 
     if fit is None:
         yield from ((weights, claims) for weights in draws(test))

@@ -75,7 +75,18 @@ def costs_per_class(
 def check_cost_matrix(matrix: Any, names: Sequence[str] | None) -> np.ndarray:
     """The cost matrix as an array, one by name in the order of the class names."""
     if isinstance(matrix, Mapping):
-        matrix = _cost_rows_by_name(matrix, names or ())
+        names = names or ()
+        rows = []
+        for truth, costs in zip(names, values_by_class(matrix, names, "matrix"), strict=True):
+            if not isinstance(costs, Mapping):
+                raise TypeError(
+                    f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
+                    f"{costs!r}"
+                )
+            # right predictions cost 0 unless it says otherwise
+            row = {truth: 0.0} | {str(key): cost for key, cost in costs.items()}
+            rows.append(values_by_class(row, names, f"matrix of {truth!r}"))
+        matrix = rows
     try:
         table = np.asarray(matrix)
     except ValueError as error:
@@ -95,19 +106,3 @@ def check_cost_matrix(matrix: Any, names: Sequence[str] | None) -> np.ndarray:
         where = f"`matrix`, true class {truth}, predicted class {prediction},"
         check_cost(table[truth, prediction].item(), where)
     return table.astype(float)
-
-
-def _cost_rows_by_name(matrix: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
-    """The rows of a matrix by name, in the order of the names; right predictions cost 0 unless it
-    says otherwise.
-    """
-    rows = []
-    for truth, costs in zip(names, values_by_class(matrix, names, "matrix"), strict=True):
-        if not isinstance(costs, Mapping):
-            raise TypeError(
-                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
-                f"{costs!r}"
-            )
-        row = {truth: 0.0} | {str(key): cost for key, cost in costs.items()}
-        rows.append(values_by_class(row, names, f"matrix of {truth!r}"))
-    return rows

@@ -82,14 +82,7 @@ class Decisions(Shown):
     @cached_property
     def _knowledge(self) -> tuple[Array, ...]:
         """The value of knowledge and, if it is sampled, the bound on its error."""
-        return in_blocks_of(self._knowledge_of_block, self.distribution)
-
-    def _knowledge_of_block(self, block: Distribution) -> tuple[Array, ...]:
-        if isinstance(block, Intervals):
-            boxes = ProbabilityBoxes.of(block, self.task)
-            action = least_worst_action(boxes, self.problem)[0]
-            return (like(largest_regret_of_action(boxes, self.problem, action), block.mean()),)
-        return _value_of_knowledge(block, self.problem)
+        return in_blocks_of(lambda block: _value_of_knowledge(self, block), self.distribution)
 
     @property
     def value_of_knowledge(self) -> Array:
@@ -324,8 +317,15 @@ def decide(
     return plan
 
 
-def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Array, ...]:
-    """EU of predicting or abstaining and, if it is sampled, the bound on its numerical error."""
+def _value_of_knowledge(plan: Decisions, q: Distribution) -> tuple[Array, ...]:
+    """EU of predicting or abstaining and, if it is sampled, the bound on its numerical error; of
+    `Intervals` the largest regret.
+    """
+    problem = plan.problem
+    if isinstance(q, Intervals):
+        boxes = ProbabilityBoxes.of(q, plan.task)
+        action = least_worst_action(boxes, problem)[0]
+        return (like(largest_regret_of_action(boxes, problem, action), q.mean()),)
     parts: list[Any]
     if problem.table.ndim == 2:
         loss = CostMatrix(problem.action_costs)

@@ -175,21 +175,20 @@ class ClassSums:
     """
 
     def __init__(self, k: int) -> None:
-        self.n = 0
-        self.everywhere = np.zeros((len(PARTS), k))
-        self.own: np.ndarray | None = None
+        self.everywhere = np.zeros((1 + len(PARTS), k))
         """(4, K): the number, and the three sums."""
+        self.own: np.ndarray | None = None
 
     def add(self, values: Sequence[np.ndarray], outcomes: np.ndarray | None) -> None:
         """Add the three parts (n, K) of some more instances, and to which classes these belong."""
-        n, k = values[0].shape
-        self.n += n
-        for i, x in enumerate(values):
+        self.everywhere[0] += len(values[0])
+        for i, x in enumerate(values, 1):
             self.everywhere[i] = add_rows(self.everywhere[i], x)
         if outcomes is None:
             return
         if self.own is None:
-            self.own = np.zeros((1 + len(PARTS), k))
+            self.own = np.zeros_like(self.everywhere)
+        k = self.own.shape[1]
         instances, labels = np.nonzero(outcomes)
         labels = np.append(np.arange(k), labels)
         for i, x in enumerate([outcomes, *values]):
@@ -197,12 +196,10 @@ class ClassSums:
 
     def result(self, class_names: tuple[str, ...], confidence: float = 0.95) -> ByClass:
         """The summary, without intervals."""
-        n = np.full((1, self.everywhere.shape[1]), float(self.n))
-        everywhere = _class_means(np.concatenate([n, self.everywhere]), confidence)
-        if self.own is None:
-            return ByClass(class_names, self.n, everywhere, None, None)
-        own, counts = _class_means(self.own, confidence), self.own[0].astype(np.int64)
-        return ByClass(class_names, self.n, everywhere, own, counts)
+        own, counts, n = None, None, int(self.everywhere[0, 0])
+        if self.own is not None:
+            own, counts = _class_means(self.own, confidence), self.own[0].astype(np.int64)
+        return ByClass(class_names, n, _class_means(self.everywhere, confidence), own, counts)
 
 
 def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:

@@ -101,7 +101,7 @@ def uncertainty_intervals(
             part = part.with_values(stored=to_numpy(part.probs).astype(float), weights=weights)
             u = decompose(part, loss, events=events)
             sums.add([getattr(u, name).reshape(-1, k) for name in PARTS], None)
-        _, aleatoric, epistemic = sums.everywhere / sums.n
+        _, _, aleatoric, epistemic = sums.everywhere / sums.everywhere[0]
         epistemic *= pairs / _pairs_of_different_members(weights)
         return np.stack([aleatoric + epistemic, aleatoric, epistemic])
 

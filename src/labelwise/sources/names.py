@@ -16,8 +16,7 @@ def as_member_names(
     their ``factors``, if these tell them apart.
     """
     if names is None:
-        levels = zip(*(factors or {}).values(), strict=True)
-        joined = tuple(map(" / ".join, levels))
+        joined = _joined_levels(factors or {})
         return joined if joined and repeated(joined) is None else None
     return check_name_list(names, n_members, "member_names", f"{n_members} members")
 
