@@ -213,7 +213,7 @@ def _effective_number_of_members(x: np.ndarray) -> np.ndarray:
     alone makes it 2.
     """
     d = x - x[:1]  # exactly 0 where they agree
-    d = np.ascontiguousarray((d - d.mean(axis=0)).transpose(2, 0, 1))
-    products = d @ d.transpose(0, 2, 1)
+    d -= d.mean(axis=0)
+    products = np.einsum("ank,bnk->kab", d, d, optimize=True)
     square = np.einsum("kab,kab->k", products, products)
     return np.asarray(1 + np.einsum("kaa->k", products) ** 2 / np.where(square > 0, square, np.inf))

@@ -105,21 +105,16 @@ class RankedScores:
     """
 
     def __init__(self, score: np.ndarray) -> None:
-        self.order = np.argsort(score)
-        ranked = score[self.order]
-        self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
-        """The last position of each level."""
-        self.sizes = np.diff(self.last, prepend=-1)
+        _, self.level, self.sizes = np.unique(score, return_inverse=True, return_counts=True)
+        self.order = np.argsort(self.level, kind="stable")
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Sums of ``x`` (..., n) over the instances up to each level, (..., levels)."""
-        return np.cumsum(x[..., self.order], axis=-1)[..., self.last]
+        return np.cumsum(x[..., self.order], axis=-1)[..., np.cumsum(self.sizes) - 1]
 
     def of_instances(self, x: np.ndarray) -> np.ndarray:
         """From ``x`` (..., levels) what belongs to each instance, (..., n)."""
-        level = np.empty_like(self.order)
-        level[self.order] = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return x[..., level]
+        return x[..., self.level]
 
     @property
     def tie_share(self) -> float:
