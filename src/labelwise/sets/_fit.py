@@ -16,7 +16,7 @@ from .._validation.labels import as_labels
 from ..events import Events, as_events
 from ._input import one_class_each
 from ._predictor import EventThreshold, SetPredictor
-from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
+from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 
 GUARANTEES = ("class", "marginal")
 
@@ -96,7 +96,7 @@ def fit_sets(
     fitted = []
     for name, classes in pools:
         here = np.isin(y, classes)
-        threshold, n_groups = threshold_over_groups(own[here], level, code[here])
+        threshold, n_groups = conformal_threshold(own[here], level, code[here])
         of_groups = None if groups is None else n_groups
         fitted.append(EventThreshold(name, classes, threshold, int(here.sum()), of_groups))
     events = tuple(fitted)

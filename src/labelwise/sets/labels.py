@@ -14,7 +14,7 @@ from .._resampling import Estimate, check_confidence, group_codes, share_estimat
 from .._validation.labels import check_fitted_classes, outcomes_by_class
 from ._input import class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
-from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
+from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 from ._storage import LABELS, Fitted
 
 
@@ -194,7 +194,7 @@ def _label_threshold(
     scores: np.ndarray, level: Fraction, code: np.ndarray, option: str, whom: str
 ) -> float:
     """The threshold that a share ``level`` of new scores does not exceed, on average."""
-    threshold, n = threshold_over_groups(scores, level, code)
+    threshold, n = conformal_threshold(scores, level, code)
     needed = fewest_cases(level)
     if n < needed:
         raise ValueError(
