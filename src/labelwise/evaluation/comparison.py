@@ -91,10 +91,8 @@ class MeasureComparison(Tabular):
         first, second = np.triu_indices(len(self.measures), 1)
         names = np.asarray(self.measures)
         columns = {"first": names[first], "second": names[second]}
-        columns |= found.difference.columns("difference")
-        columns["real"] = found.real
-        for name in list(columns)[2:]:
-            columns[name] = columns[name][first, second]
+        for name, table in {**found.difference.columns("difference"), "real": found.real}.items():
+            columns[name] = table[first, second]
         return frame(columns, library)
 
 
