@@ -82,15 +82,14 @@ class Votes:
         """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E);
         A = 0 for fewer than three.
         """
-        means: list[np.ndarray] = []
+        means = []
         for answer in () if self.answers is None else self.answers:
             n = self.n - ~np.isnan(answer[:, :1])
             enough = n[:, 0] >= 2
             if enough.any():
-                yes = self.yes - np.nan_to_num(answer)
-                observed = pair_statistics(yes[enough], n[enough], self.mean[enough])
-                claimed = self.claimed[:, enough]
-                means.append(np.stack([claimed.mean(axis=1), observed.mean(axis=1)], axis=1))
+                yes = (self.yes - np.nan_to_num(answer))[enough]
+                observed = pair_statistics(yes, n[enough], self.mean[enough])
+                means.append(np.stack([self.claimed[:, enough], observed], axis=1).mean(axis=2))
         if len(means) < 3:
             means = []
         return np.reshape(means, (len(means), len(PARTS), 2, self.mean.shape[1]))

@@ -103,9 +103,10 @@ def _contributions_of_sources(
     the instances, which add up to its main effect.
 
     The main effects are :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
-    D(\bar\theta_A \Vert \bar\theta)`. The interaction is what the cells' disagreement exceeds
-    them by, and replicates what the members' exceeds that. It is not negative: for squared loss by the analysis of variance, for log loss because
-    independent factors tell at least as much about Y together as one by one.
+    D(\bar\theta_A \Vert \bar\theta)`. The interaction is what the cells' disagreement exceeds them
+    by, and replicates are what the members' exceeds that. Neither is negative, the interaction for
+    squared loss by the analysis of variance, for log loss because independent factors tell at least
+    as much about Y together as one by one.
     """
     mt, mc = law.mean
 
