@@ -183,6 +183,12 @@ def softmax(z: Array) -> Array:
     return odds / xp.sum(odds, axis=-1, keepdims=True)
 
 
+def quotient(top: Any, bottom: Any, otherwise: float = np.nan) -> np.ndarray:
+    """top / bottom of NumPy; ``otherwise`` where bottom is not above 0."""
+    above = np.asarray(bottom) > 0
+    return np.where(above, top / np.where(above, bottom, 1), otherwise)
+
+
 def sigmoid_step(x: Array, step: Array) -> Array:
     """sigmoid(x + step) − sigmoid(x), with all its digits however small the step is."""
     xp = namespace(x)

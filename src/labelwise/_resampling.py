@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, to_numpy
+from ._arrays import Array, quotient, to_numpy
 from ._validation.arguments import as_rng
 
 MIN_UNITS_FOR_PERCENTILES = 100
@@ -176,7 +176,7 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.
     """
     variance = np.sum([v for v, _ in parts], axis=0)
     spread = np.sum([v**2 / df for v, df in parts], axis=0)
-    return variance, np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)
+    return variance, quotient(variance**2, spread, 1)
 
 
 def t_interval(

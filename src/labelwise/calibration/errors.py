@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import quotient
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._tables import Tabular
@@ -112,7 +113,7 @@ def _simulated_gaps(binned: BinnedForecasts, n: int, rng: np.random.Generator) -
     variance of a sum of independent outcomes: Σp / p̂ of them with the probability p̂ = Σp² / Σp.
     """
     expected, squares = binned.sums(binned.forecast), binned.sums(binned.forecast**2)
-    outcomes = np.ceil(expected**2 / np.where(squares > 0, squares, 1)).clip(1)
+    outcomes = np.ceil(quotient(expected**2, squares, 1)).clip(1)
     hits = rng.binomial(
         outcomes.astype(int), np.minimum(expected / outcomes, 1), (n, len(outcomes))
     )

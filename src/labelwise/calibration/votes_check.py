@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import quotient
 from .._resampling import Resampling, check_replicates
 from .._tables import Check
 from .._validation.arguments import as_rng
@@ -222,7 +223,7 @@ def _relative_error_of_claims(
 
 def _gap_in_standard_errors(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """The size of each gap in standard errors; 0 where it does not vary."""
-    return np.asarray(np.abs(gap) / np.sqrt(np.where(variance > 0, variance, np.inf)))
+    return quotient(np.abs(gap), np.sqrt(variance), 0)
 
 
 def _replicated_claims(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, quotient
 from .._engine.blocks import add_rows, row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, group_codes, t_interval
@@ -204,7 +204,7 @@ class ClassSums:
 
 def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:
     """Means and the epistemic share from the number and the sums of the parts, (4, K)."""
-    ratios = [_ratio_of_sums(sums[top], sums[bottom]) for top, bottom in _RATIOS]
+    ratios = [quotient(sums[top], sums[bottom]) for top, bottom in _RATIOS]
     return ClassMeans(*(Estimate(ratio, confidence=confidence) for ratio in ratios))
 
 
@@ -244,8 +244,8 @@ def _with_intervals(means: ClassMeans, tables: Sequence[Any], maximum: np.ndarra
             squares += (sizes**2).sum(axis=0)
             errors += (away**2).sum(axis=0)
         # how many equally large groups would say as much (Kish)
-        units = _ratio_of_sums(size**2, squares)
-        error = _ratio_of_sums(np.sqrt(errors * _ratio_of_sums(units, units - 1)), size)
+        units = quotient(size**2, squares)
+        error = quotient(np.sqrt(errors * quotient(units, units - 1)), size)
         highest: Any = 1.0
         if bottom == 0:
             highest = np.fmax(maximum, value)  # a corrected mean may exceed the maximum
@@ -259,9 +259,3 @@ def _with_intervals(means: ClassMeans, tables: Sequence[Any], maximum: np.ndarra
 def _dense(table: Any) -> np.ndarray:
     """A part of a table in double precision."""
     return np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), float)
-
-
-def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """top / bottom; NaN where bottom is 0."""
-    defined = bottom > 0
-    return np.where(defined, top / np.where(defined, bottom, 1), np.nan)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import quotient, to_numpy
 from .._errors import InputError
 from .._format import fixed
 from .._frames import same_rows
@@ -216,4 +216,4 @@ def _effective_number_of_members(x: np.ndarray) -> np.ndarray:
     d -= d.mean(axis=0)
     products = np.einsum("ank,bnk->kab", d, d, optimize=True)
     square = np.einsum("kab,kab->k", products, products)
-    return np.asarray(1 + np.einsum("kaa->k", products) ** 2 / np.where(square > 0, square, np.inf))
+    return 1 + quotient(np.einsum("kaa->k", products) ** 2, square, 0)

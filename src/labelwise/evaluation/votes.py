@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import quotient, to_numpy
 from .._errors import InputError
 from .._frames import columns_by_class, repeated, same_rows
 from .._resampling import group_codes
@@ -98,7 +98,7 @@ class Votes:
 def claimed_share(u: Uncertainty) -> np.ndarray:
     """AU/TU; 1 where there is no uncertainty."""
     total, aleatoric = (to_numpy(x).astype(float) for x in (u.total, u.aleatoric))
-    return np.where(total > 0, np.minimum(aleatoric / np.where(total > 0, total, 1), 1), 1.0)
+    return np.minimum(quotient(aleatoric, total, 1.0), 1.0)
 
 
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._arrays import quotient
 from .._engine.blocks import row_blocks
 
 
@@ -83,7 +84,7 @@ def _test_of_levels(units: np.ndarray, levels: np.ndarray, smallest: float) -> P
         squares.append(together.reshape(len(some), -1) @ flat)
     total = np.einsum("kuu->k", products)
     # A label on which all members agree has no effect.
-    share = np.where(total > 0, np.concatenate(squares) / np.where(total > 0, total, 1), -1)
+    share = quotient(np.concatenate(squares), total, -1)
     reached = share[0] - 1e-9
     label_p = (share[:, :-1].max(axis=1)[:, None] >= reached[:-1]).mean(axis=0)
     return PermutationTest(float((share[:, -1] >= reached[-1]).mean()), label_p, smallest)
