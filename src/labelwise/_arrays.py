@@ -101,6 +101,11 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def as_double(x: Array) -> np.ndarray:
+    """``x`` as a NumPy array in double precision."""
+    return to_numpy(x).astype(float)
+
+
 def channels_first(shape: tuple[int, ...]) -> bool:
     """Whether images of this shape are (N, C, H, W) with 1 or 3 channels, as in PyTorch, and not
     (N, H, W) or (N, H, W, C).

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._arrays import Array, like, to_numpy
+from .._arrays import Array, as_double, like, to_numpy
 from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._tables import Tabular, counted
@@ -69,7 +69,7 @@ class Calibration(Tabular):
         def mapped(probs: Array) -> Array:
             if self.maps is None and q.exclusive:
                 return softmax_of_members(logits_of_classes(probs) / self.temperature)
-            p = to_numpy(probs).astype(float)
+            p = as_double(probs)
             if self.maps is None:
                 p = expit(logits_of_labels(p) / self.temperature)
             else:
@@ -124,7 +124,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
         raise ValueError("`y_true` must have at least one instance; got none")
     weights = None
     if q.weights is not None:
-        weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
+        weights = as_double(q.weights).reshape(q.n_members, -1)
     maps = None
     temperature: Any = None
     if q.exclusive and method == "temperature":
@@ -141,7 +141,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
         else:
             temperature = np.ones(q.n_classes)
             for k, y in enumerate(outcomes.T):
-                p = to_numpy(q.probs[..., k]).astype(float).reshape(q.n_members, -1)
+                p = as_double(q.probs[..., k]).reshape(q.n_members, -1)
                 present = logits_of_labels(np.clip(p, 0, 1))
                 z = np.stack([np.zeros_like(p), present], axis=-1)  # absent, with the logit 0
                 try:

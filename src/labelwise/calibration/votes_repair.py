@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double
 from .._tables import Tabular, first_names
 from .._validation.labels import check_fitted_classes
 from ..decomposition import PARTS, Uncertainty, decompose
@@ -52,7 +52,7 @@ class VoteCalibration(Tabular):
         """
         u = decompose(q, "squared", events=self.events)
         check_fitted_classes(len(u.class_names), u.class_names, self.class_names)
-        mean = np.clip(to_numpy(q.marginal(self.events).mean[0]).astype(float), 0, 1)
+        mean = np.clip(as_double(q.marginal(self.events).mean[0]), 0, 1)
         total, aleatoric, epistemic = apply_maps(self.mean_maps, self.share_maps, mean, u)
         return replace(
             u,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._arrays import Array, index_like, like, to_numpy
+from .._arrays import Array, as_double, index_like, like, to_numpy
 from .._errors import InputError
 from .._format import number, percent
 from .._tables import SHOWN, Shown, Summary, counted
@@ -178,7 +178,7 @@ class Decisions(Shown):
     def _summary(self) -> Summary:
         names, counts = np.unique(self.action_names, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        cost = to_numpy(self.expected_cost).astype(float)
+        cost = as_double(self.expected_cost)
         title = (
             f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost "
             f"{number(cost.mean() if cost.size else 0.0, 4)}"
@@ -287,9 +287,9 @@ def decide(
 
     def of_block(block: Distribution) -> tuple[Array, ...]:
         present, absent = block.marginal().mean
-        p = to_numpy(present).astype(float)
+        p = as_double(present)
         if task == "per_label":
-            p = np.stack([to_numpy(absent).astype(float), p], axis=-1)
+            p = np.stack([as_double(absent), p], axis=-1)
         if isinstance(block, Intervals):
             action, cost, after = least_worst_action(ProbabilityBoxes.of(block, task), problem)
             action = np.where(action == problem.n_outcomes, ABSTAIN, action)

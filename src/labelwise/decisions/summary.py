@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double, to_numpy
 from .._engine.blocks import row_blocks
 from .._format import number
 from .._frames import same_rows
@@ -143,7 +143,7 @@ def summarize_decisions(
         by_class[f"{name}_after"] = after[name]
     by_class |= {"abstained": after["abstained"], "asked": after["asked"]}
     paid_before, paid = _cost_per_case(paid_before), _cost_per_case(paid)
-    expected = _cost_per_case(to_numpy(plan.expected_cost).astype(float))
+    expected = _cost_per_case(as_double(plan.expected_cost))
     return DecisionSummary(
         class_names=plan.class_names,
         by_class=by_class,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array, as_double
 from .._errors import InputError
 from ..distributions import Intervals
 from .costs import Task
@@ -29,7 +29,7 @@ class ProbabilityBoxes:
         """Of the classes, or for each label of its absence and presence."""
         law = q.marginal()
         low, high = [  # with their complements
-            [to_numpy(x).astype(float) for x in bound] for bound in (law.lower, law.upper)
+            [as_double(x) for x in bound] for bound in (law.lower, law.upper)
         ]
         if task == "multiclass":
             return cls(low[0], high[0])

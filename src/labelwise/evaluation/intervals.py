@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double
 from .._engine.blocks import row_blocks
 from .._resampling import Estimate, check_confidence, t_interval
 from .._tables import Tabular
@@ -98,7 +98,7 @@ def uncertainty_intervals(
         sums = ClassSums(k)
         for rows in row_blocks(n, m * prod(inner) * q.n_classes, INSTANCE_BLOCK):
             part: Any = q[rows] if q.batch_shape else q
-            part = part.with_values(stored=to_numpy(part.probs).astype(float), weights=weights)
+            part = part.with_values(stored=as_double(part.probs), weights=weights)
             u = decompose(part, loss, events=events)
             sums.add([getattr(u, name).reshape(-1, k) for name in PARTS], None)
         _, _, aleatoric, epistemic = sums.everywhere / sums.everywhere[0]
@@ -128,7 +128,7 @@ def _weights_of_members(q: Any) -> np.ndarray:
         )
     weights = np.full(q.n_members, 1 / q.n_members)
     if q.weights is not None:
-        weights = to_numpy(q.weights).astype(float)
+        weights = as_double(q.weights)
     if weights.ndim > 1:
         raise ValueError(
             "`q` has weights that differ between instances, so its members cannot be left out"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import joint
-from .._arrays import to_numpy
+from .._arrays import as_double
 from ..decomposition import PARTS, decompose, median_deviation
 from ..distributions import Dirichlet, Distribution, Intervals
 from ..losses import LossName
@@ -58,5 +58,5 @@ def measure_scores(q: Distribution[Any]) -> dict[str, np.ndarray]:
         found["vacuity"] = vacuity(q)
     scores = {}
     for name, score in found.items():  # the infinite ones are the most uncertain, all alike
-        scores[name] = np.fmin(rounded(to_numpy(score).astype(float)), LARGEST)
+        scores[name] = np.fmin(rounded(as_double(score)), LARGEST)
     return scores

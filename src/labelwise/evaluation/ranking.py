@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
 from ..distributions.base import not_a_distribution, sum_of_other_classes
@@ -77,9 +77,7 @@ def ranking_scores(
     def scores(part: Distribution[Any]) -> tuple[np.ndarray, ...]:
         u = decompose(renormalized(part), loss, events=events)
         summed: Any = u.sum(weights)
-        total, aleatoric, epistemic = (
-            to_numpy(getattr(summed, name)).astype(float) for name in PARTS
-        )
+        total, aleatoric, epistemic = (as_double(getattr(summed, name)) for name in PARTS)
         largest = float(np.max(u.loss.maximum))
         floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
         return rounded(total), rounded(aleatoric), rounded(epistemic, floor)
@@ -127,9 +125,9 @@ def renormalized(q: Distribution[Any]) -> Distribution[Any]:
     if q.members is None or not q.exclusive:
         return q
     probs, weights = q.members
-    probs = to_numpy(probs).astype(float)
+    probs = as_double(probs)
     if weights is not None:
-        weights = to_numpy(weights).astype(float)
+        weights = as_double(weights)
     probs /= probs.sum(axis=-1, keepdims=True)
     return _Renormalized(probs, weights=weights, class_names=q.class_names, member_axis=0)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import quotient, to_numpy
+from .._arrays import as_double, quotient
 from .._errors import InputError
 from .._frames import columns_by_class, repeated, same_rows
 from .._resampling import group_codes
@@ -65,7 +65,7 @@ class Votes:
     @cached_property
     def claimed(self) -> np.ndarray:
         """Claimed TU, AU and EU, (3, N, E)."""
-        return np.stack([to_numpy(getattr(self.u, part)).astype(float) for part in PARTS])
+        return np.stack([as_double(getattr(self.u, part)) for part in PARTS])
 
     @cached_property
     def observed(self) -> np.ndarray:
@@ -97,7 +97,7 @@ class Votes:
 
 def claimed_share(u: Uncertainty) -> np.ndarray:
     """AU/TU; 1 where there is no uncertainty."""
-    total, aleatoric = (to_numpy(x).astype(float) for x in (u.total, u.aleatoric))
+    total, aleatoric = (as_double(x) for x in (u.total, u.aleatoric))
     return np.minimum(quotient(aleatoric, total, 1.0), 1.0)
 
 
@@ -177,7 +177,7 @@ def read_votes(
         q = q[keep]
     return Votes(
         decompose(q, "squared", events=family),
-        np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1),
+        np.clip(as_double(q.marginal(family).mean[0]), 0, 1),
         yes[keep],
         total[keep],
         None if answers is None else answers[:, keep],
