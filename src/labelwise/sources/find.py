@@ -50,14 +50,15 @@ def find_sources(
     deviation = law.deviation.reshape(len(law.t), -1, k)
     means = design.cell_means(deviation)
     variance = np.full((1, k), np.nan)
-    # nothing to compare with
-    tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
     if crossed or design.replicated:
         variance = variance_components(design, deviation)
-        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
     if crossed:
         in_order = (means, means.swapaxes(0, 1))
         tests = [permute_levels(of_factor, n_permutations, rng) for of_factor in in_order]
+    elif design.replicated:
+        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
+    else:  # nothing to compare with
+        tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
     p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
     cell_sizes = design.cell_sizes
     return Sources(
