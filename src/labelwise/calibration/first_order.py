@@ -62,7 +62,7 @@ class Calibration(Tabular):
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
         from scipy.special import expit
 
-        _check_has_members(q)
+        _check_can_be_calibrated(q)
         names = q.class_names if self.class_names else None
         check_fitted_classes(q.n_classes, names, self._labels)
 
@@ -117,7 +117,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     array([0.87, 0.18])
     """
     check_choice(method, "method", METHODS)
-    _check_has_members(q)
+    _check_can_be_calibrated(q)
     (y_true,) = same_rows(q, y_true=y_true)
     names = q.class_names or tuple(map(str, range(q.n_classes)))
     if not all(q.batch_shape):
@@ -172,7 +172,7 @@ def _fit_probability_map(p: np.ndarray, y: np.ndarray) -> IsotonicMap:
     return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
 
 
-def _check_has_members(q: Any) -> None:
+def _check_can_be_calibrated(q: Any) -> None:
     if isinstance(q, Ensemble | MultiLabelEnsemble):
         return
     advice = ". Pass lw.Ensemble(probs)"

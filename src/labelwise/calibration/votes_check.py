@@ -217,8 +217,7 @@ def _relative_error_of_claims(
     variance = ((replicated - gap) ** 2).mean(axis=0)
     largest = np.max(_gap_in_standard_errors(replicated - gap, variance), axis=1)
     off = np.abs(gap) + float(np.quantile(largest, confidence)) * np.sqrt(variance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.max(np.where(off > 0, off / seen, 0)))  # infinite where nothing was seen
+    return float(np.max(np.where(off > 0, quotient(off, seen, np.inf), 0)))
 
 
 def _gap_in_standard_errors(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:

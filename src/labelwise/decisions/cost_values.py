@@ -47,7 +47,7 @@ def check_cost(value: Any, where: str) -> float:
     return float(value)
 
 
-def check_costs(value: Any, where: str) -> float | dict[str, float]:
+def read_costs(value: Any, where: str) -> float | dict[str, float]:
     """Costs as one number, or as a mapping from class names."""
     value = costs_as_mapping(value, "costs")
     if isinstance(value, Mapping):

@@ -162,9 +162,7 @@ def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float
     n = len(saved)
     # of all labels together, whether each is present or not
     bound = float(np.sum(problem.largest_difference.max(axis=-1)))
-    mean, se = float(saved.mean()), 0.0
-    if n > 1:
-        se = float(saved.std(ddof=1)) / sqrt(n)
+    mean, se = float(saved.mean()), float(saved.std(ddof=min(n - 1, 1))) / sqrt(n)
     low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-bound, bound), n)
     return Estimate(mean, float(low), float(high), confidence, "paired t with extremes")
 

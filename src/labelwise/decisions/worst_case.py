@@ -28,9 +28,7 @@ class ProbabilityBoxes:
     def of(cls, q: Intervals, task: Task) -> ProbabilityBoxes:
         """Of the classes, or for each label of its absence and presence."""
         law = q.marginal()
-        low, high = [  # with their complements
-            [as_double(x) for x in bound] for bound in (law.lower, law.upper)
-        ]
+        low, high = [*map(as_double, law.lower)], [*map(as_double, law.upper)]  # and complements
         if task == "multiclass":
             return cls(low[0], high[0])
         return cls(np.stack([high[1], low[0]], axis=-1), np.stack([low[1], high[0]], axis=-1))

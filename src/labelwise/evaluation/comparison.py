@@ -149,7 +149,7 @@ def compare_measures(
     if isinstance(ood, Distribution):
         ood = {"detection": ood}
     outside = dict(ood or {})
-    _check_predictions(q, outside)
+    _check_ood_predictions(q, outside)
     check_confidence(confidence)
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     mean, happened, _, exclusive = forecasts(q, y_true)
@@ -218,7 +218,7 @@ def agreement(disagreement: np.ndarray) -> Statistic:
     return Statistic(correlation, (-1.0, 1.0))
 
 
-def _check_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
+def _check_ood_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
     """Refuse what cannot be compared, and names that are taken."""
     for name, other in outside.items():
         check_one_axis_of_cases(other, "ood")

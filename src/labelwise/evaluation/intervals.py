@@ -84,7 +84,7 @@ def uncertainty_intervals(
     0.013 (95 % interval 0.011 to 0.014)
     """
     check_confidence(confidence)
-    weights = _weights_of_members(q)
+    weights = _weights_for_jackknife(q)
     m = len(weights)
     if not all(q.batch_shape):
         raise ValueError("`q` must have at least one instance")
@@ -119,7 +119,7 @@ def uncertainty_intervals(
     return UncertaintyIntervals(total, aleatoric, epistemic, labels.class_names)
 
 
-def _weights_of_members(q: Any) -> np.ndarray:
+def _weights_for_jackknife(q: Any) -> np.ndarray:
     """The weights of the members, which must be enough to leave one out, and sum to 1."""
     if not isinstance(q, Distribution) or not q.finite or q.n_members is None:
         raise ValueError(

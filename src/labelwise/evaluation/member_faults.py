@@ -277,10 +277,8 @@ def _is_unrelated(members: Members, i: int, to_others: Relation) -> bool:
         return False
     rest = members.without({members.numbers[i]})
     if len(rest) > 1:
-        usual = [
-            _relation_of_predictions(p, rest.mean_of_others(j)) for j, p in enumerate(rest.probs)
-        ]
-        if to_others.is_lower_than(usual):
+        others = map(rest.mean_of_others, range(len(rest)))
+        if to_others.is_lower_than([*map(_relation_of_predictions, rest.probs, others)]):
             return True
     if members.truth is None:
         return False

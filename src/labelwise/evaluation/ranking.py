@@ -75,7 +75,7 @@ def ranking_scores(
         raise not_a_distribution(q)
 
     def scores(part: Distribution[Any]) -> tuple[np.ndarray, ...]:
-        u = decompose(renormalized(part), loss, events=events)
+        u = decompose(with_exact_ties(part), loss, events=events)
         summed: Any = u.sum(weights)
         total, aleatoric, epistemic = (as_double(getattr(summed, name)) for name in PARTS)
         largest = float(np.max(u.loss.maximum))
@@ -120,7 +120,7 @@ class RankedScores:
         return float(self.sizes[self.sizes > 1].sum() / len(self.order))
 
 
-def renormalized(q: Distribution[Any]) -> Distribution[Any]:
+def with_exact_ties(q: Distribution[Any]) -> Distribution[Any]:
     """An ensemble of exclusive classes in float64, summing to 1; anything else as it is."""
     if q.members is None or not q.exclusive:
         return q

@@ -276,12 +276,13 @@ def reject_ranked(
     kept, sums = np.append(0, kept[there]), np.append(0.0, sums[there])
     n = int(kept[-1])
     sums = np.interp(np.arange(n + 1), kept, sums)  # within a tie the expected sum grows linearly
-    n_rejected = np.arange(n)
-    if shares is not None:
+    if shares is None:
+        n_rejected = np.arange(n)
+        shares = n_rejected / n
+    else:
         n_rejected = _count_rejected(n, shares)
-    rejected = n_rejected / n if shares is None else shares
     outcome = np.repeat(outcome, counts)
-    return RejectionCurve(kind, sums, outcome, rejected, n_rejected, ranked.tie_share)
+    return RejectionCurve(kind, sums, outcome, shares, n_rejected, ranked.tie_share)
 
 
 def _count_rejected(n: int, shares: np.ndarray) -> np.ndarray:
@@ -314,7 +315,7 @@ def _bootstrap_band(
     interval = resampling.estimate(values_of_band(curve), np.asarray(points), bounds, kept)
     # The spread of a single group is not known.
     low, high = (
-        np.where((kept < 2) & np.isnan(end), bound, end)
+        np.where(np.isnan(end), bound, end)
         for end, bound in zip((interval.low, interval.high), bounds, strict=True)
     )
     summaries = {}

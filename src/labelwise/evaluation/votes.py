@@ -97,8 +97,7 @@ class Votes:
 
 def claimed_share(u: Uncertainty) -> np.ndarray:
     """AU/TU; 1 where there is no uncertainty."""
-    total, aleatoric = (as_double(x) for x in (u.total, u.aleatoric))
-    return np.minimum(quotient(aleatoric, total, 1.0), 1.0)
+    return np.minimum(quotient(as_double(u.aleatoric), as_double(u.total), 1.0), 1.0)
 
 
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:
