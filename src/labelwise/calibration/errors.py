@@ -20,7 +20,7 @@ import numpy as np
 
 from .._arrays import quotient
 from .._frames import same_rows
-from .._resampling import Estimate, Resampling
+from .._resampling import Estimate, Resampling, t_quantile
 from .._tables import Tabular
 from .._validation.arguments import as_rng, check_positive
 from ..evaluation._forecasts import forecasts
@@ -67,6 +67,8 @@ class BinnedErrors:
         confidence: float,
         rng: Any,
     ) -> None:
+        from scipy.special import ndtri
+
         y_true, self.groups = same_rows(q, y_true=y_true, groups=groups)
         self.p, self.outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n = len(self.p)
@@ -76,7 +78,10 @@ class BinnedErrors:
             unit, counts = _resampled_units(resampling)
             n_units = counts.shape[1]
             n_drawn = counts @ np.bincount(unit)
-            wider = widening_of_few_groups(n_units, confidence)
+            # What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead
+            # of the normal distribution.
+            wider = t_quantile(n_units - 1, confidence) / ndtri((1 + confidence) / 2)
+            wider *= np.sqrt(n_units / (n_units - 1))
         value, replicates, noise, null = [], [], [], []
         for forecast, outcome in forecasts_to_bin(self.p, self.outcomes, self.exclusive):
             binned = BinnedForecasts(forecast, outcome, binnings, adaptive)
@@ -124,16 +129,6 @@ def top_label_error(confidence: np.ndarray, right: np.ndarray, n_bins: int = 15)
     """`calibration_errors(...).ece` from the top label's probabilities and outcomes, (N,)."""
     binned = BinnedForecasts(confidence, right, [n_bins], adaptive=False)
     return float(binned.errors(binned.gaps)[0])
-
-
-def widening_of_few_groups(n_groups: int, confidence: float) -> float:
-    """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the
-    normal distribution.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    side = (1 + confidence) / 2
-    return float(stdtrit(n_groups - 1, side) / ndtri(side) * np.sqrt(n_groups / (n_groups - 1)))
 
 
 def calibration_errors(

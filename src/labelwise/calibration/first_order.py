@@ -137,7 +137,9 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
         outcomes = outcomes_by_class(y_true, names, q.batch_shape)
         if method == "isotonic":
             mean = mean_probabilities(q, "q")[0].reshape(outcomes.shape)
-            maps = tuple(map(_fit_probability_map, mean.T, outcomes.T))
+            least = 1 / (2 * (len(mean) + 1))  # n outcomes alike do not make the next one certain
+            fitted = map(fit_isotonic, mean.T, outcomes.T)
+            maps = tuple([IsotonicMap(f.x, np.clip(f.y, least, 1 - least)) for f in fitted])
         else:
             temperature = np.ones(q.n_classes)
             for k, y in enumerate(outcomes.T):
@@ -161,15 +163,6 @@ def _in_member_blocks(f: Callable[[Array], Array], probs: Array) -> Array:
     for rows in row_blocks(probs.shape[1], probs[:, 0].size):
         new[:, rows] = f(probs[:, rows])
     return new
-
-
-def _fit_probability_map(p: np.ndarray, y: np.ndarray) -> IsotonicMap:
-    """An isotonic map whose values are no certainties: n outcomes alike do not make the next one
-    certain.
-    """
-    fitted = fit_isotonic(p, y)
-    least = 1 / (2 * (len(y) + 1))
-    return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
 
 
 def _check_can_be_calibrated(q: Any) -> None:

@@ -160,8 +160,10 @@ def summarize_decisions(
 def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float) -> Estimate:
     """Mean saving of single cases with its interval."""
     n = len(saved)
-    # of all labels together, whether each is present or not
-    bound = float(np.sum(problem.largest_difference.max(axis=-1)))
+    # By how much two policies can differ, given the truth; asking adds its price to whatever is
+    # done after the answer. Of all labels together, whether each is present or not.
+    differences = np.ptp(problem.action_costs, axis=-1) + (problem.ask or 0.0)
+    bound = float(np.sum(differences.max(axis=-1)))
     mean, se = float(saved.mean()), float(saved.std(ddof=min(n - 1, 1))) / sqrt(n)
     low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-bound, bound), n)
     return Estimate(mean, float(low), float(high), confidence, "paired t with extremes")

@@ -20,11 +20,6 @@ from .._tables import Tabular
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
 
-RULES = {
-    "own": "mean EU_k over the instances of class k",
-    "everywhere": "mean EU_k over all instances (small for rare classes, even disputed ones)",
-}
-
 # Of the number of instances and the sums of the three parts: which two make each of `ClassMeans`.
 _RATIOS = ((1, 0), (2, 0), (3, 0), (3, 1))
 
@@ -73,8 +68,10 @@ class ByClass(Tabular):
         return np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
 
     def _title(self) -> str:
-        rule = "everywhere" if self.own is None else "own"
-        return f"Most disputed first, by {RULES[rule]}"
+        rule = "mean EU_k over the instances of class k"
+        if self.own is None:
+            rule = "mean EU_k over all instances (small for rare classes, even disputed ones)"
+        return f"Most disputed first, by {rule}"
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"class": self.class_names}

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._engine.blocks import row_blocks
 from .._errors import InputError, listed
 from .._frames import Library, frame, same_rows
-from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
+from .._resampling import Estimate, check_confidence, group_codes, t_interval
 from .._tables import Tabular
 from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
@@ -30,12 +30,10 @@ DRAWS = 4000  # of the largest standardized error
 More = Mapping[str, Callable[[Distribution], Any]]
 
 
-class Statistic(NamedTuple):
-    """What a measure is worth; higher is better."""
-
-    of: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    """Of the scores (n,) of cases that are there so many times, (replicates, n)."""
-    bounds: Bounds
+Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""What a measure is worth, at most 1; higher is better. Of the scores (n,) of cases that are there
+so many times, (replicates, n).
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +175,7 @@ def compare_measures(
         voted = {key: score[read.keep] for key, score in scores.items()}
         block = _blocks(read.code, rng)
         of_votes = agreement(disagreement)
-        found["votes"] = compare(of_votes, voted, block, read.n_groups, confidence, rng)
+        found["votes"] = compare(of_votes, voted, block, read.n_groups, confidence, rng, -1.0)
     return MeasureComparison(tuple(scores), found, n)
 
 
@@ -196,7 +194,7 @@ def rejection(right: np.ndarray) -> Statistic:
         terms = gain + at_start * (harmonic[n] - harmonic[n - size])
         return np.asarray(terms.sum(axis=-1) / n[..., -1])
 
-    return Statistic(area, (0.0, 1.0))
+    return area
 
 
 def detection(is_out: np.ndarray) -> Statistic:
@@ -205,7 +203,7 @@ def detection(is_out: np.ndarray) -> Statistic:
     def auroc(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
         return DetectionRanking(score, is_out).numbers(counts)[:, 0]
 
-    return Statistic(auroc, (0.0, 1.0))
+    return auroc
 
 
 def agreement(disagreement: np.ndarray) -> Statistic:
@@ -215,7 +213,7 @@ def agreement(disagreement: np.ndarray) -> Statistic:
     def correlation(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
         return rank_correlation(RankedScores(score), ranked, counts)
 
-    return Statistic(correlation, (-1.0, 1.0))
+    return correlation
 
 
 def _check_ood_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
@@ -262,9 +260,10 @@ def compare(
     n_independent: int,
     confidence: float,
     rng: np.random.Generator,
+    lowest: float = 0.0,
 ) -> Criterion:
     """Simultaneous intervals of the statistic of each measure and of all differences, by leaving
-    out one block, 0, 1, …, at a time.
+    out one block, 0, 1, …, at a time; none is below ``lowest``.
     """
     from scipy.special import stdtr
 
@@ -273,7 +272,7 @@ def compare(
     for rows in row_blocks(b + 1, len(block)):
         left_out = np.arange(-1, b)[rows]
         counts = (block != left_out[:, None]).astype(np.int64)
-        values[rows] = np.stack([statistic.of(score, counts) for score in scores.values()], axis=1)
+        values[rows] = np.stack([statistic(score, counts) for score in scores.values()], axis=1)
     value, partial = values[0], values[1:]
     deviations = (partial - partial.mean(axis=0)) * np.sqrt((b - 1) / b)
     scale = np.sqrt(rng.chisquare(b - 1, size=(DRAWS, 1)) / (b - 1))
@@ -289,7 +288,7 @@ def compare(
     se, quantile = spread(deviations)
     # whose t-interval is so many errors wide; never less than of a single measure
     pointwise = max(confidence, 2 * stdtr(b - 1, quantile) - 1)
-    ends = t_interval(value, se, b - 1, pointwise, statistic.bounds, n_independent)
+    ends = t_interval(value, se, b - 1, pointwise, (lowest, 1.0), n_independent)
     first, second = np.triu_indices(len(value), 1)
     se_of_pairs, quantile = spread(deviations[:, first] - deviations[:, second])
     half = np.zeros((len(value), len(value)))

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -303,11 +304,10 @@ def _bootstrap_band(
         return np.asarray(on_grid.value)
 
     points, numbers = [], []
-    for counts in resampling.counts():
-        for count in counts:
-            replicate = reject_ranked(ranked, curve.outcome, curve.kind, count, shares)
-            points.append(values_of_band(replicate))
-            numbers.append([getattr(replicate, name) for name in SUMMARIES])
+    for counts in chain.from_iterable(resampling.counts()):
+        replicate = reject_ranked(ranked, curve.outcome, curve.kind, counts, shares)
+        points.append(values_of_band(replicate))
+        numbers.append([getattr(replicate, name) for name in SUMMARIES])
     bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
     n_kept = curve.n - _count_rejected(curve.n, at)
     first_of_groups = np.unique(resampling.code[ranked.order], return_index=True)[1]

@@ -99,15 +99,14 @@ def fit_sets(
         threshold, n_groups = conformal_threshold(own[here], level, code[here])
         of_groups = None if groups is None else n_groups
         fitted.append(EventThreshold(name, classes, threshold, int(here.sum()), of_groups))
-    events = tuple(fitted)
-    check_enough_calibration_cases(events, level, names)
+    _check_enough_calibration_cases(fitted, level, names)
     thresholds = np.full(len(names), -inf)
-    for event in events:
+    for event in fitted:
         inside = list(event.classes)
         thresholds[inside] = np.maximum(thresholds[inside], event.threshold)
     return SetPredictor(
         thresholds=thresholds,
-        events=events,
+        events=tuple(fitted),
         class_names=names,
         coverage=float(coverage),
         kind=kind,
@@ -144,7 +143,7 @@ def _events_with_guarantee(
     return "events", pools
 
 
-def check_enough_calibration_cases(
+def _check_enough_calibration_cases(
     events: Sequence[EventThreshold], level: Fraction, names: Sequence[str]
 ) -> None:
     """Refuse a level for which an event has too few calibration cases (or groups) for any finite
