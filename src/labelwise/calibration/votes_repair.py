@@ -129,7 +129,7 @@ def fit_vote_calibration(
         shares,
         read.class_names,
         as_events(events),
-        tuple(name for name, x in zip(read.class_names, few, strict=True) if x),
+        tuple(np.array(read.class_names)[few].tolist()),
         read.claimed.mean(axis=1),
         apply_maps(means, shares, read.mean, read.u).mean(axis=1),
     )

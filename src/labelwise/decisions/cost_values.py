@@ -66,8 +66,7 @@ def costs_per_class(
     if costs is None:
         costs = default
     if isinstance(costs, Mapping):
-        by_name: dict[str, Any] = dict.fromkeys(class_names, default)
-        by_name |= costs
+        by_name = {**dict.fromkeys(class_names, default), **costs}
         costs = values_by_class(by_name, class_names, name)
     return np.full(len(class_names), costs, dtype=float)
 

@@ -14,6 +14,7 @@ import numpy as np
 from .._arrays import Array, as_double, index_like, like, to_numpy
 from .._errors import InputError
 from .._format import number, percent
+from .._frames import instance_frame, same_rows
 from .._tables import SHOWN, Shown, Summary, counted
 from ..decomposition import decompose
 from ..distributions import Distribution, Intervals
@@ -171,9 +172,18 @@ class Decisions(Shown):
         its ``probability``, the ``action``, its ``expected_cost``, ``value_of_label`` and
         ``value_of_knowledge``.
         """
-        from .frames import decision_frame
+        from .frames import decision_columns, outcomes_decided_about
 
-        return decision_frame(self, ids, y_true, library)
+        ids, y_true = same_rows(self.distribution, ids=ids, y_true=y_true)
+        truth = None if y_true is None else outcomes_decided_about(self, y_true)
+        return instance_frame(
+            decision_columns(self, truth),
+            tuple(self.mean.shape[:-1]),
+            library,
+            ids=ids,
+            known=self.distribution.ids,
+            repeat=len(self.class_names) if self.task == "per_label" else 1,
+        )
 
     def _summary(self) -> Summary:
         names, counts = np.unique(self.action_names, return_counts=True)

@@ -273,8 +273,8 @@ def compare(
         left_out = np.arange(-1, b)[rows]
         counts = (block != left_out[:, None]).astype(np.int64)
         values[rows] = np.stack([statistic(score, counts) for score in scores.values()], axis=1)
-    value, partial = values[0], values[1:]
-    deviations = (partial - partial.mean(axis=0)) * np.sqrt((b - 1) / b)
+    value = values[0]
+    deviations = (values[1:] - values[1:].mean(axis=0)) * np.sqrt((b - 1) / b)
     scale = np.sqrt(rng.chisquare(b - 1, size=(DRAWS, 1)) / (b - 1))
     draws = rng.standard_normal((DRAWS, b)) / scale
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, quotient
 from .._tables import enumerated, first_names, shortened
 
 LONGEST_NAME = 60  # characters of a class name that a sentence shows
@@ -94,12 +94,9 @@ def quoted(name: str) -> str:
     return repr(shortened(name, LONGEST_NAME))
 
 
-def count_carriers(sizes: np.ndarray) -> float:
-    """(Σ s)² / Σ s²: N if all N rows have the same size, 1 if only one row has any."""
-    square = float(np.square(sizes).sum())
-    if square == 0:
-        return 0.0
-    return float(sizes.sum()) ** 2 / square
+def count_carriers(sizes: np.ndarray) -> np.ndarray:
+    """(Σ s)² / Σ s² of sizes (..., N): N if all rows have the same size, 1 if only one has any."""
+    return quotient(sizes.sum(axis=-1) ** 2, np.square(sizes).sum(axis=-1), 0)
 
 
 def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
@@ -120,7 +117,7 @@ def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
     else:
         # Others that vary in a few rows only: a member may miss these, for instance all cases of a
         # rare class.
-        is_fault = float(np.median([count_carriers(x) for x in sizes[~still]])) >= MIN_CARRIERS
+        is_fault = bool(np.median(count_carriers(sizes[~still])) >= MIN_CARRIERS)
     which = np.flatnonzero(still).tolist()
     predict = "predicts" if len(which) == 1 else "predict"
     finding = members.finding("constant", which, f"{predict} (nearly) the same for all instances")
@@ -298,5 +295,5 @@ def _relation_of_predictions(a: np.ndarray, b: np.ndarray) -> Relation:
     else:
         products = np.square(a @ b.T)
     error = float(np.sqrt(products.sum() / (len(a) - 1))) / size
-    carriers = min(count_carriers(np.square(x).sum(axis=-1)) for x in (a, b))
+    carriers = min(float(count_carriers(np.square(x).sum(axis=-1))) for x in (a, b))
     return Relation(float((a * b).sum()) / size, error, carriers)

@@ -52,8 +52,5 @@ def _joined_levels(factors: Factors) -> tuple[str, ...]:
 
 def varying_factors(factors: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
     """The factors that have several levels."""
-    varying = {}
-    for key, levels in (factors or {}).items():
-        if len(set(levels)) > 1:
-            varying[key] = tuple(levels)
-    return varying
+    given = (factors or {}).items()
+    return {key: tuple(levels) for key, levels in given if len(set(levels)) > 1}
