@@ -281,7 +281,7 @@ def mean_over_groups(
     se = np.sqrt(np.sum(away**2) / (n - 1) / n)
     low, high = t_interval(mean, se, n - 1, confidence, bounds, n)
     if mean == bounds[0] and bounds[1] == inf:
-        high = inf  # all are at the lower bound, which says nothing about how far others may be
+        high = np.asarray(inf)  # all are at the lower bound: others may be anywhere above
     method = f"t-interval over {n} {unit}, of a random {estimand}"
     if np.all(np.isfinite(bounds)) and is_zero_error(se, bounds[1] - bounds[0]):
         method = f"exact for {n} independent {unit} that are all alike, of a random {estimand}"

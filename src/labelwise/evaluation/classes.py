@@ -65,7 +65,7 @@ class ByClass(Tabular):
     def order(self) -> np.ndarray:
         """The positions of the classes in the order of `ranking`."""
         value = np.asarray(self.ranked_means.epistemic.value)
-        return np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
+        return np.argsort(-value, kind="stable")  # NaN is last
 
     def _title(self) -> str:
         rule = "mean EU_k over the instances of class k"

@@ -97,7 +97,8 @@ class Votes:
 
 def claimed_share(u: Uncertainty) -> np.ndarray:
     """AU/TU; 1 where there is no uncertainty."""
-    return np.minimum(quotient(as_double(u.aleatoric), as_double(u.total), 1.0), 1.0)
+    share = quotient(as_double(u.aleatoric), as_double(u.total), 1.0)
+    return np.asarray(np.minimum(share, 1.0))
 
 
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:
