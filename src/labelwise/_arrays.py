@@ -189,7 +189,11 @@ def softmax(z: Array) -> Array:
 
 
 def quotient(top: Any, bottom: Any, otherwise: float = np.nan) -> np.ndarray:
-    """top / bottom of NumPy; ``otherwise`` where bottom is not above 0."""
+    """top / bottom of NumPy; ``otherwise`` where bottom is not above 0.
+
+    >>> quotient(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
     above = np.asarray(bottom) > 0
     return np.where(above, top / np.where(above, bottom, 1), otherwise)
 
