@@ -107,6 +107,11 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def as_double(x: Array) -> np.ndarray:
+    """``x`` as a NumPy array in double precision."""
+    return to_numpy(x).astype(float)
+
+
 def channels_first(shape: tuple[int, ...]) -> bool:
     """Whether images of this shape are (N, C, H, W) with 1 or 3 channels, as in PyTorch, and not
     (N, H, W) or (N, H, W, C).
@@ -187,6 +192,16 @@ def softmax(z: Array) -> Array:
     xp = namespace(z)
     odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
     return odds / xp.sum(odds, axis=-1, keepdims=True)
+
+
+def quotient(top: Any, bottom: Any, otherwise: float = np.nan) -> np.ndarray:
+    """top / bottom of NumPy; ``otherwise`` where bottom is not above 0.
+
+    >>> quotient(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    above = np.asarray(bottom) > 0
+    return np.where(above, top / np.where(above, bottom, 1), otherwise)
 
 
 def sigmoid_step(x: Array, step: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, Pair, to_numpy
+from ._arrays import Array, Pair, quotient, to_numpy
 from ._validation.arguments import as_rng, is_whole
 
 MIN_UNITS_FOR_PERCENTILES = 100
@@ -120,7 +120,7 @@ class Resampling:
     def counts(self, row: int | None = None) -> Iterator[np.ndarray]:
         """How often each instance was drawn: blocks of shape (replicates, instances)."""
         for counts in self.group_counts(row or self.n):
-            yield counts if self.code is None else counts[:, self.code]
+            yield counts[:, self.code]
 
     def estimate(
         self,
@@ -174,7 +174,7 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> Pair:
     """
     variance = np.sum([v for v, _ in parts], axis=0)
     spread = np.sum([v**2 / df for v, df in parts], axis=0)
-    return variance, np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)
+    return variance, quotient(variance**2, spread, 1)
 
 
 def t_interval(
@@ -262,12 +262,10 @@ def mean_over_groups(
     """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random
     case, or of a random group.
     """
-    unit, sums = "cases", x
-    size = np.ones(len(x), np.int64)
-    if code is not None:
-        _, code = np.unique(code, return_inverse=True)
-        unit, size, sums = "groups", np.bincount(code), np.bincount(code, x)
+    _, code = np.unique(np.arange(len(x)) if code is None else code, return_inverse=True)
+    size, sums = np.bincount(code), np.bincount(code, x)
     n = len(size)
+    unit = "groups" if n < len(x) else "cases"
     if estimand == "case":
         mean = x.mean()
         away = (sums - size * mean) / size.mean()  # of a ratio of sums
@@ -280,6 +278,8 @@ def mean_over_groups(
         )
     se = np.sqrt(np.sum(away**2) / (n - 1) / n)
     low, high = t_interval(mean, se, n - 1, confidence, bounds, n)
+    if mean == bounds[0] and bounds[1] == inf:
+        high = np.asarray(inf)  # all are at the lower bound: others may be anywhere above
     method = f"t-interval over {n} {unit}, of a random {estimand}"
     if np.all(np.isfinite(bounds)) and is_zero_error(se, bounds[1] - bounds[0]):
         method = f"exact for {n} independent {unit} that are all alike, of a random {estimand}"
@@ -329,9 +329,11 @@ def percentiles(replicates: np.ndarray, confidence: float) -> Pair:
 
 
 def group_codes(groups: Any, n: int, name: str = "groups") -> tuple[Any, int]:
-    """Groups as codes 0, 1, … (``None``: one group per instance) and their number."""
+    """The group of each instance as a code 0, 1, … (``None``: one group per instance), and the
+    number of groups.
+    """
     if groups is None:
-        return None, n
+        return np.arange(n), n
     groups = to_numpy(groups)
     if groups.size != n:
         raise ValueError(

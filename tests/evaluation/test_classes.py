@@ -146,6 +146,45 @@ def test_a_class_of_one_group_has_no_interval():
     assert absent.ranking[-1] == "rare"  # without a value
 
 
+@pytest.mark.parametrize("n_rare", [1, 3])
+def test_classes_at_the_boundary(n_rare):
+    """One case of a class says nothing about the spread; members that agree are no certainty."""
+    u, y = of_sizes(np.random.default_rng(3), 60, 40, n_rare)
+    found = by_class(u, y, intervals=True).own.epistemic
+    assert np.isnan(found.low[2]) == np.isnan(found.high[2]) == (n_rare == 1)
+    assert np.all(found.low[:2] < found.value[:2])
+    agree = lw.decompose(lw.Ensemble(np.full((2, 10, 2), 0.5)))
+    found = by_class(agree, [0] * 7 + [1] * 3, intervals=True).own.epistemic
+    assert found.low.tolist() == found.value.tolist() == [0, 0]
+    np.testing.assert_allclose(found.high, 1 - 0.025 ** (1 / np.array([7, 3])))
+
+
+@pytest.mark.parametrize("n_rare", [2, 4, 10, "groups", "few groups"])
+def test_intervals_of_a_rare_class_cover(n_rare):
+    """Of its own cases: few of them, or many in groups of unequal size that are alike inside."""
+    rng = np.random.default_rng(8)
+
+    def sample(sizes: np.ndarray) -> tuple[lw.typing.Uncertainty, np.ndarray]:
+        away = np.repeat(rng.normal(0, 1, (len(sizes), 3)), sizes, axis=0)
+        logits = 1 + away + rng.normal(0, 1, (4, sizes.sum(), 3))
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+        return lw.decompose(lw.Ensemble.from_logits(logits)), groups
+
+    def sizes() -> np.ndarray:
+        if isinstance(n_rare, int):
+            return np.ones(n_rare, int)
+        return rng.integers(1, 8, 30 if n_rare == "groups" else 6)
+
+    truth = sample(np.ones(100_000, int))[0].epistemic[:, 2].mean()
+    held = []
+    for _ in range(300):
+        u, groups = sample(sizes())
+        y = np.full(len(groups), 2)
+        found = by_class(u, y, groups=groups, intervals=True)
+        held.append(found.own.epistemic.low[2] <= truth <= found.own.epistemic.high[2])
+    assert 0.9 <= np.mean(held) < 1  # the standard error is 1.3 %
+
+
 def test_a_dominant_group_counts_little_more_than_one():
     """Nearly all cases of the class are of one of its groups: the interval is wider than that of as
     many equal groups.

@@ -210,7 +210,7 @@ def rejection(noise: np.ndarray, rng: np.random.Generator, n: int = 400) -> Simu
 def area(noise: np.ndarray) -> np.ndarray:
     statistic, scores = rejection(noise, np.random.default_rng(0), 400_000)
     once = np.ones((1, 400_000), np.int64)
-    return np.concatenate([statistic.of(x, once) for x in scores.values()])
+    return np.concatenate([statistic(x, once) for x in scores.values()])
 
 
 KINDS = pytest.mark.parametrize(
@@ -227,7 +227,8 @@ def repeated(
         rng = np.random.default_rng(seed)
         statistic, scores = simulate(noise, rng)
         n = len(scores["a"])
-        found.append(compare(statistic, scores, rng.permutation(n) % 50, 0.95, rng))
+        lowest = -1.0 if simulate is votes else 0.0
+        found.append(compare(statistic, scores, rng.permutation(n) % 50, n, 0.95, rng, lowest))
     return found
 
 
@@ -269,9 +270,7 @@ def test_quantiles_of_the_largest_error() -> None:
         return 0.001 * (counts == 0) @ deviations[:, int(score[0])]
 
     scores = {name: np.full(50, float(j)) for j, name in enumerate("abc")}
-    found = compare(
-        comparison.Statistic(statistic, (-np.inf, np.inf)), scores, np.arange(50), 0.95, rng
-    )
+    found = compare(statistic, scores, np.arange(50), 50, 0.95, rng, lowest=-np.inf)
     covariance = deviations.T @ deviations * 49 / 50 * 1e-6
     se = np.sqrt(np.diag(covariance))
     np.testing.assert_allclose(found.value.high / se, (found.value.high / se)[0])
@@ -279,3 +278,59 @@ def test_quantiles_of_the_largest_error() -> None:
     law = multivariate_t(shape=covariance / np.outer(se, se), df=49)
     inside = np.all(np.abs(law.rvs(200_000, random_state=1)) <= width, axis=-1).mean()
     assert inside == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.fixture
+def one_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the probability of the second class."""
+    monkeypatch.setattr(comparison, "measure_scores", lambda q: {"second": q.mean()[:, 1]})
+
+
+def predictions(signal: np.ndarray) -> lw.Ensemble:
+    p = norm.cdf(signal)
+    return lw.Ensemble(np.stack([1 - p, p], axis=-1)[None])
+
+
+@pytest.mark.parametrize(("n_groups", "n_out"), [(5, 200), (100, 5)])
+def test_few_units_on_one_side_widen_the_interval(n_groups, n_out, one_measure) -> None:
+    """A few patients of many slices, or a few cases that are out of distribution."""
+    rng = np.random.default_rng(0)
+    exact = norm.cdf(1 / np.sqrt(2))
+    held = []
+    for _ in range(300):
+        of_groups = rng.normal(size=n_groups)
+        inside = np.repeat(of_groups, 4) + rng.normal(0, 1e-3, 4 * n_groups)
+        table = lw.evaluation.compare_measures(
+            predictions(inside),
+            np.arange(len(inside)) % 2,
+            ood=predictions(1 + rng.normal(size=n_out)),
+            groups=np.repeat(np.arange(n_groups), 4),
+            rng=rng,
+        )
+        found = table.criteria["detection"].value
+        held.append(found.low[0] <= exact <= found.high[0])
+    assert 0.91 <= np.mean(held) < 1  # the standard error is 1.3 %
+
+
+def test_few_groups_without_an_error_are_no_certainty(one_measure) -> None:
+    """The exact interval of a share has as many units as there are groups."""
+    inside, outside = np.linspace(-2, -1, 40), np.linspace(1, 2, 60)
+    table = lw.evaluation.compare_measures(
+        predictions(inside),
+        np.zeros(40, int),
+        ood=predictions(outside),
+        votes=np.tile([[2, 0], [1, 1]], (20, 1)),
+        groups=np.arange(40) % 4,
+    )
+    for name in ("rejection", "detection"):
+        found = table.criteria[name].value
+        assert (found.value[0], found.high[0]) == (1, 1)
+        assert found.low[0] == pytest.approx(0.025 ** (1 / 4))
+    assert np.isfinite(table.criteria["votes"].value.low[0])
+    with pytest.raises(ValueError, match="at least 2 groups"):  # all votes are on one patient
+        lw.evaluation.compare_measures(
+            predictions(inside),
+            np.zeros(40, int),
+            votes=np.repeat([[2, 0], [0, 0]], 20, axis=0),
+            groups=np.repeat([0, 1, 2, 3], [20, 5, 5, 10]),
+        )

@@ -57,18 +57,42 @@ def test_what_was_impossible_costs_infinitely_much_and_certainty_nothing():
     assert np.isnan(log_loss(p, [1, 1, 0]).low)
 
 
-def test_intervals_hold_the_truth():
-    """Outcomes drawn from the forecasts: the expected Brier score is Σ p (1 − p)."""
+@pytest.mark.parametrize(
+    ("n_groups", "size", "spread"), [(80, 1, 0.0), (6, 5, 0.0), (6, 5, 0.1), (20, 5, 0.1)]
+)
+@pytest.mark.parametrize("score", [brier_score, log_loss])
+def test_intervals_hold_the_truth(score, n_groups, size, spread):
+    """Outcomes drawn from the forecasts, or from forecasts that differ from these by group."""
     rng = np.random.default_rng(3)
-    hits = 0
-    for _ in range(200):
-        p = rng.dirichlet(np.ones(3), 80)
-        y = (rng.random((80, 1)) > np.cumsum(p, axis=1)[:, :2]).sum(axis=1)
-        found = brier_score(p, y)
-        hits += (
-            found.low <= 1 / 2 <= found.high
-        )  # E (1 − Σ p²) for a uniform Dirichlet of 3 classes
-    assert 175 <= hits <= 198
+    groups = np.repeat(np.arange(n_groups), size)
+
+    def sample(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p = rng.beta(2, 2, len(groups))
+        shift = rng.choice([-spread, spread], groups.max() + 1)[groups]
+        y = rng.random(len(p)) < np.clip(p + shift, 0, 1)
+        return np.stack([1 - p, p], axis=-1), y.astype(int)
+
+    truth = float(score(*sample(np.arange(200_000))))
+    hits = []
+    for _ in range(300):
+        found = score(*sample(groups), groups=groups)
+        hits.append(found.low <= truth <= found.high)
+    assert 0.91 <= np.mean(hits) <= 0.985  # the standard error is 1.3 %
+
+
+def test_cases_that_are_all_alike_are_no_certainty():
+    right = np.eye(3)[[0, 1, 2, 0]]
+    found = brier_score(right, [0, 1, 2, 0])
+    # with n cases at most a share 1 − .025^(1/n) may be different, each by 2
+    assert (float(found), found.low, found.high) == (0, 0, pytest.approx(2 - 2 * 0.025 ** (1 / 4)))
+    wrong = brier_score(right, [1, 2, 0, 1])
+    assert (float(wrong), wrong.low, wrong.high) == (2, pytest.approx(2 * 0.025 ** (1 / 4)), 2)
+    labels = brier_score(lw.MultiLabelEnsemble(right[None]), right)
+    assert labels.high == pytest.approx(3 - 3 * 0.025 ** (1 / 4))
+    two_groups = brier_score(right, [0, 1, 2, 0], groups=[0, 0, 1, 1])
+    assert two_groups.high == pytest.approx(2 - 2 * 0.025 ** (1 / 2))
+    costs = log_loss(right, [0, 1, 2, 0])
+    assert (float(costs), costs.low, costs.high) == (0, 0, np.inf)
 
 
 def test_groups_count_as_a_whole():

@@ -45,8 +45,9 @@ def test_the_mean_has_the_bits_of_the_whole(small_blocks: None, tmp_path: Path) 
     path = tmp_path / "predictions.npz"
     np.savez(path, probs=p)
     for q in (lw.Ensemble(p), lw.load_predictions(path), lw.Ensemble(p[:, :2])):
-        mean = blocks.mean_of(q)
+        (mean,) = blocks.in_blocks_of(lambda block: (block.mean(),), q)
         assert mean.dtype == np.float32
         np.testing.assert_array_equal(mean, whole[: len(mean)])
     maps = lw.Ensemble(p[:, :28].reshape(4, 7, 4, 3))
-    np.testing.assert_array_equal(blocks.mean_of(maps), whole[:28].reshape(7, 4, 3))
+    (mean,) = blocks.in_blocks_of(lambda block: (block.mean(),), maps)
+    np.testing.assert_array_equal(mean, whole[:28].reshape(7, 4, 3))

@@ -180,3 +180,12 @@ def test_weights_of_each_instance_that_are_all_the_same() -> None:
         q = lw.Ensemble.from_logits(z, weights=weights, factors=levels(3, 2))
         found.append(lw.decompose(q).sources(rng=0).means)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+
+
+def test_crossed_factors_are_tested_once_each(monkeypatch) -> None:
+    """Orders of all members, of which there are many, are for a single factor."""
+    q = lw.Ensemble.from_logits(
+        crossed(np.random.default_rng(0), (3, 3), {(0,): 0.5}), factors=levels(3, 3)
+    )
+    monkeypatch.setattr("labelwise.sources.find.permute_members", None)
+    assert len(lw.decompose(q).sources(rng=0).p_values) == 2

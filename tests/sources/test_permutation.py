@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise.sources.permutation import PermutationTest, permute_levels, permute_members
 from source_cases import crossed, levels
 
 
@@ -101,3 +102,24 @@ def test_two_by_two_is_too_small_to_find_anything() -> None:
     assert s.smallest_p.tolist() == [0.5, 0.5]
     assert s.p_values.min() >= 0.4
     assert "Too few levels or permutations to show an effect of: f0, f1." in s.sentence
+
+
+def one_factor(rng: np.random.Generator, effect: float) -> PermutationTest:
+    codes = np.array([0, 0, 0, 1, 1, 2, 2, 2])
+    members = rng.standard_t(3, size=(8, 4, 3)) + effect * rng.normal(size=(3, 4, 3))[codes]
+    return permute_members(members - members.mean(axis=0), codes, 199, rng)
+
+
+def two_factors(rng: np.random.Generator, effect: float) -> PermutationTest:
+    cells = rng.standard_t(3, size=(5, 3, 4, 3)) + rng.normal(size=(3, 4, 3))
+    return permute_levels(cells + effect * rng.normal(size=(5, 1, 4, 3)), 199, rng)
+
+
+@pytest.mark.parametrize("simulate", [one_factor, two_factors])
+def test_the_level_is_kept_for_all_labels_at_once(simulate) -> None:
+    """Of the factor, and of any of its labels; heavy tails and few members."""
+    for effect, at_least, at_most in ((0.0, 0.02, 0.08), (2.0, 0.5, 1.0)):
+        rng = np.random.default_rng(3)
+        tests = [simulate(rng, effect) for _ in range(400)]
+        for p_values in ([test.p for test in tests], [test.label_p.min() for test in tests]):
+            assert at_least <= np.mean(np.array(p_values) <= 0.05) <= at_most

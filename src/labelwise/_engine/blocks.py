@@ -74,21 +74,6 @@ def add_rows(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return sum_first(np.concatenate([sums[None], rows]))
 
 
-def numpy_in_blocks(f: Callable[[Any], Any], q: Any) -> Any:
-    """``f(q)``, a tuple of tuples of arrays; of NumPy in blocks, so that no temporary has the size
-    of the predictions.
-    """
-    if library_of(q) != "numpy" or not q.batch_shape or not all(q.batch_shape):
-        return f(q)
-    return in_blocks(f, q, TABLE_BLOCK)
-
-
-def mean_in_blocks(q: Any) -> Array:
-    """``q.mean()``, see `numpy_in_blocks`."""
-    ((mean,),) = numpy_in_blocks(lambda part: ((part.mean(),),), q)
-    return mean
-
-
 def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
     """``f(q)``, lazily: one Dask task for each block of instances."""
     import dask.array as da

@@ -30,12 +30,6 @@ def logits_of_labels(p: np.ndarray) -> np.ndarray:
     )
 
 
-def logits_of_two(p: np.ndarray) -> np.ndarray:
-    """A label (M, N) as two classes (M, N, 2): absent, with the logit 0, and present."""
-    present = logits_of_labels(np.clip(p, 0, 1))
-    return np.moveaxis(np.stack([np.zeros_like(p), present]), 0, -1)
-
-
 def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
     r"""The temperature under which the (weighted) mean over the members has the highest likelihood.
 
@@ -66,18 +60,17 @@ def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
     def objective(s: float) -> float:
         """Mean negative log-likelihood at T = exp(s), in nats, and the prior."""
         temperature = np.exp(s)
-        log_p = np.empty(n)
 
-        def fill(rows: slice) -> None:
+        def log_likelihood(rows: slice) -> np.ndarray:
             odds = z[:, rows] - highest[:, rows, None]
             odds /= temperature
             np.exp(odds, out=odds)
             of_members = truth[:, rows] / temperature - np.log(odds.sum(axis=-1))
             of_members += log_weights[:, rows]
             top = of_members.max(axis=0)
-            log_p[rows] = top + np.log(np.exp(of_members - top).sum(axis=0))
+            return np.asarray(top + np.log(np.exp(of_members - top).sum(axis=0)))
 
-        list(pool.map(fill, blocks))
+        log_p = np.concatenate([*pool.map(log_likelihood, blocks)])
         return float((s / PRIOR_SD) ** 2 / 2 / n - log_p.mean())
 
     # The mean over members need not be convex in s: first a grid.

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import quotient
 from .._format import count, percent, points
 from .._resampling import Estimate, check_replicates
 from .._tables import Check, counted
 from ..evaluation._excess import mean_excess
+from ..evaluation._forecasts import accuracy_and_confidence
 from .errors import BinnedErrors
-from .reliability import forecasts_to_bin
 
 BINNINGS = (1, 3, 10)
 CLASS_FACTOR = 10
@@ -81,22 +82,6 @@ class CalibrationCheck(Check):
             return self.sentence
         advice = "Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
         return f"{self.sentence} {advice}"
-
-
-def accuracy_and_confidence(
-    p: np.ndarray, outcomes: np.ndarray, exclusive: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each instance is right, and how probable that was, (N,); of labels that may occur
-    together, the share that are.
-    """
-    if exclusive:
-        confidence, right = next(forecasts_to_bin(p, outcomes, exclusive))
-        return right.astype(float), confidence
-    right, confidence = np.zeros((2, len(p)))
-    for forecast, outcome in forecasts_to_bin(p, outcomes, exclusive):
-        right += (forecast > 0.5) == outcome
-        confidence += np.maximum(forecast, 1 - forecast)
-    return right / p.shape[1], confidence / p.shape[1]
 
 
 def mean_overconfidence(
@@ -197,12 +182,12 @@ def check_calibration(
     errors = BinnedErrors(q, y_true, BINNINGS, True, groups, n_bootstrap, confidence, rng)
     # The error of the top label as it is, those of the classes relative to their expected cases.
     expected_share = errors.p.mean(axis=0)
-    unit = np.where(expected_share > 0, expected_share, np.nan)
     if errors.exclusive:
-        unit = np.append(1.0, unit)
-    low = _simultaneous_lower_bounds(
-        errors.value / unit, [errors.noise / unit, errors.null / unit], confidence
-    ).max(axis=0)
+        expected_share = np.append(1.0, expected_share)
+    value, noise, null = (
+        quotient(x, expected_share, 0) for x in (errors.value, errors.noise, errors.null)
+    )
+    low = _simultaneous_lower_bounds(value, [noise, null], confidence).max(axis=0)
     ece, at_least = nan, 0.0
     if errors.exclusive:
         ece, at_least = float(errors.value[-1, 0]), float(low[0])
@@ -231,8 +216,7 @@ def _simultaneous_lower_bounds(
     """Simultaneous lower bounds, from the largest noise in units of its own 95 % quantile."""
     bounds = []
     for noise in noises:
-        noise = np.where(np.isnan(noise), 0, noise)
         scale = np.quantile(noise, 0.95, axis=0)
-        largest = np.max(noise / np.where(scale > 0, scale, np.inf), axis=(1, 2))
+        largest = np.max(quotient(noise, scale, 0), axis=(1, 2))
         bounds.append(scale * max(1.0, float(np.quantile(largest, confidence))))
-    return np.asarray(np.where(np.isnan(value), 0, np.maximum(value - np.maximum(*bounds), 0)))
+    return np.asarray(np.maximum(value - np.maximum(*bounds), 0))

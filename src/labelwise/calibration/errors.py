@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import quotient
 from .._frames import same_rows
-from .._resampling import Estimate, Resampling
+from .._resampling import Estimate, Resampling, t_quantile
 from .._tables import Tabular
 from .._validation.arguments import as_rng, check_positive
 from ..evaluation._forecasts import forecasts
@@ -66,6 +67,8 @@ class BinnedErrors:
         confidence: float,
         rng: Any,
     ) -> None:
+        from scipy.special import ndtri
+
         y_true, self.groups = same_rows(q, y_true=y_true, groups=groups)
         self.p, self.outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n = len(self.p)
@@ -75,7 +78,10 @@ class BinnedErrors:
             unit, counts = _resampled_units(resampling)
             n_units = counts.shape[1]
             n_drawn = counts @ np.bincount(unit)
-            wider = widening_of_few_groups(n_units, confidence)
+            # What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead
+            # of the normal distribution.
+            wider = t_quantile(n_units - 1, confidence) / ndtri((1 + confidence) / 2)
+            wider *= np.sqrt(n_units / (n_units - 1))
         value, replicates, noise, null = [], [], [], []
         for forecast, outcome in forecasts_to_bin(self.p, self.outcomes, self.exclusive):
             binned = BinnedForecasts(forecast, outcome, binnings, adaptive)
@@ -98,8 +104,6 @@ def _resampled_units(resampling: Resampling) -> tuple[np.ndarray, np.ndarray]:
     """
     n_units, rng = resampling.n_groups, resampling.rng
     unit = resampling.code
-    if unit is None:
-        unit = np.arange(resampling.n)
     if n_units > MAX_UNITS:
         unit = (rng.permutation(n_units) % MAX_UNITS)[unit]
         n_units = MAX_UNITS
@@ -114,7 +118,7 @@ def _simulated_gaps(binned: BinnedForecasts, n: int, rng: np.random.Generator) -
     variance of a sum of independent outcomes: Σp / p̂ of them with the probability p̂ = Σp² / Σp.
     """
     expected, squares = binned.sums(binned.forecast), binned.sums(binned.forecast**2)
-    outcomes = np.ceil(expected**2 / np.where(squares > 0, squares, 1)).clip(1)
+    outcomes = np.ceil(quotient(expected**2, squares, 1)).clip(1)
     hits = rng.binomial(
         outcomes.astype(int), np.minimum(expected / outcomes, 1), (n, len(outcomes))
     )
@@ -125,16 +129,6 @@ def top_label_error(confidence: np.ndarray, right: np.ndarray, n_bins: int = 15)
     """`calibration_errors(...).ece` from the top label's probabilities and outcomes, (N,)."""
     binned = BinnedForecasts(confidence, right, [n_bins], adaptive=False)
     return float(binned.errors(binned.gaps)[0])
-
-
-def widening_of_few_groups(n_groups: int, confidence: float) -> float:
-    """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the
-    normal distribution.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    side = (1 + confidence) / 2
-    return float(stdtrit(n_groups - 1, side) / ndtri(side) * np.sqrt(n_groups / (n_groups - 1)))
 
 
 def calibration_errors(

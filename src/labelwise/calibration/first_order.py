@@ -10,16 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._arrays import Array, like, to_numpy
-from .._engine.blocks import mean_in_blocks, row_blocks
+from .._arrays import Array, as_double, like, to_numpy
+from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._tables import Tabular, counted
 from .._validation.arguments import check_choice
 from .._validation.labels import as_labels, check_fitted_classes, outcomes_by_class
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.ensemble import softmax_of_members
+from ..evaluation._forecasts import mean_probabilities
 from ._maps import IsotonicMap, fit_isotonic
-from ._temperature import fit_temperature, logits_of_classes, logits_of_labels, logits_of_two
+from ._temperature import fit_temperature, logits_of_classes, logits_of_labels
 
 Method = Literal["temperature", "isotonic"]
 METHODS = ("temperature", "isotonic")
@@ -61,14 +62,14 @@ class Calibration(Tabular):
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
         from scipy.special import expit
 
-        _check_has_members(q)
+        _check_can_be_calibrated(q)
         names = q.class_names if self.class_names else None
         check_fitted_classes(q.n_classes, names, self._labels)
 
         def mapped(probs: Array) -> Array:
             if self.maps is None and q.exclusive:
                 return softmax_of_members(logits_of_classes(probs) / self.temperature)
-            p = to_numpy(probs).astype(float)
+            p = as_double(probs)
             if self.maps is None:
                 p = expit(logits_of_labels(p) / self.temperature)
             else:
@@ -116,14 +117,14 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     array([0.87, 0.18])
     """
     check_choice(method, "method", METHODS)
-    _check_has_members(q)
+    _check_can_be_calibrated(q)
     (y_true,) = same_rows(q, y_true=y_true)
     names = q.class_names or tuple(map(str, range(q.n_classes)))
     if not all(q.batch_shape):
         raise ValueError("`y_true` must have at least one instance; got none")
     weights = None
     if q.weights is not None:
-        weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
+        weights = as_double(q.weights).reshape(q.n_members, -1)
     maps = None
     temperature: Any = None
     if q.exclusive and method == "temperature":
@@ -135,14 +136,18 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature") 
     else:
         outcomes = outcomes_by_class(y_true, names, q.batch_shape)
         if method == "isotonic":
-            mean = to_numpy(mean_in_blocks(q)).astype(float).reshape(outcomes.shape)
-            maps = tuple(map(_fit_probability_map, mean.T, outcomes.T))
+            mean = mean_probabilities(q, "q")[0].reshape(outcomes.shape)
+            least = 1 / (2 * (len(mean) + 1))  # n outcomes alike do not make the next one certain
+            fitted = map(fit_isotonic, mean.T, outcomes.T)
+            maps = tuple([IsotonicMap(f.x, np.clip(f.y, least, 1 - least)) for f in fitted])
         else:
             temperature = np.ones(q.n_classes)
             for k, y in enumerate(outcomes.T):
-                p = to_numpy(q.probs[..., k]).astype(float).reshape(q.n_members, -1)
+                p = as_double(q.probs[..., k]).reshape(q.n_members, -1)
+                present = logits_of_labels(np.clip(p, 0, 1))
+                z = np.stack([np.zeros_like(p), present], axis=-1)  # absent, with the logit 0
                 try:
-                    temperature[k] = fit_temperature(logits_of_two(p), y.astype(int), weights)
+                    temperature[k] = fit_temperature(z, y.astype(int), weights)
                 except ValueError as error:
                     raise ValueError(f"label {names[k]!r}: {error}") from error
     return Calibration(method, maps, temperature, q.n_classes, q.class_names)
@@ -160,16 +165,7 @@ def _in_member_blocks(f: Callable[[Array], Array], probs: Array) -> Array:
     return new
 
 
-def _fit_probability_map(p: np.ndarray, y: np.ndarray) -> IsotonicMap:
-    """An isotonic map whose values are no certainties: n outcomes alike do not make the next one
-    certain.
-    """
-    fitted = fit_isotonic(p, y)
-    least = 1 / (2 * (len(y) + 1))
-    return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
-
-
-def _check_has_members(q: Any) -> None:
+def _check_can_be_calibrated(q: Any) -> None:
     if isinstance(q, Ensemble | MultiLabelEnsemble):
         return
     advice = ". Pass lw.Ensemble(probs)"

@@ -16,12 +16,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._frames import same_rows
-from .._resampling import (
-    binomial_interval,
-    check_confidence,
-    group_codes,
-    share_estimate,
-)
+from .._resampling import check_confidence, group_codes, share_estimate
 from .._tables import Tabular
 from .._validation.arguments import check_positive
 from ..evaluation._forecasts import forecasts
@@ -157,19 +152,13 @@ def reliability_curves(
         labels, forecasts_to_bin(p, outcomes, exclusive), strict=True
     ):
         binned = BinnedForecasts(forecast, outcome, [n_bins], adaptive=False)
-        count = np.bincount(binned.cell, minlength=n_bins)
-        there = np.flatnonzero(count)
-        count = count[there]
-        hits, total = binned.sums(outcome)[there], binned.sums(forecast)[there]
-        low, high = binomial_interval(hits, count, confidence)
-        if code is not None:
-            for i, b in enumerate(there):
-                here = binned.cell == b
-                share = share_estimate(outcome[here], code[here], confidence)
-                low[i], high[i] = share.low, share.high
+        bins = []
+        for b in np.unique(binned.cell):
+            here = binned.cell == b
+            share = share_estimate(outcome[here], code[here], confidence)
+            bins.append((forecast[here].mean(), share.value, share.low, share.high, here.sum()))
+        mean, frequency, low, high, count = map(np.array, zip(*bins, strict=True))
         edges = np.concatenate([[0.0], *binned.edges, [1.0]])
         error = float(binned.errors(binned.gaps)[0])
-        curves[label] = ReliabilityCurve(
-            total / count, hits / count, low, high, count, edges, error
-        )
+        curves[label] = ReliabilityCurve(mean, frequency, low, high, count, edges, error)
     return curves

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from .._arrays import quotient
 from .._resampling import Resampling, check_replicates
 from .._tables import Check
 from .._validation.arguments import as_rng
@@ -135,7 +137,7 @@ def check_votes(
     replicated = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
     p_value = _p_value_of_claims(gap, replicated)
     k = len(cells.names)
-    seen = cells.mean_observed
+    seen = cells.sums(cells.observed)[:k] / len(claims)
     within = _relative_error_of_claims(gap[:k], replicated[:, :k], seen, confidence)
     return VoteCheck(
         p_value >= 1 - confidence,
@@ -192,11 +194,6 @@ class _TestedCells:
         gaps = claims - self.observed
         return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
 
-    @property
-    def mean_observed(self) -> np.ndarray:
-        """Of the labels."""
-        return self.sums(self.observed)[: len(self.names)] / len(self.observed)
-
 
 def _p_value_of_claims(gap: np.ndarray, replicated: np.ndarray) -> float:
     """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
@@ -220,13 +217,12 @@ def _relative_error_of_claims(
     variance = ((replicated - gap) ** 2).mean(axis=0)
     largest = np.max(_gap_in_standard_errors(replicated - gap, variance), axis=1)
     off = np.abs(gap) + float(np.quantile(largest, confidence)) * np.sqrt(variance)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.max(np.where(off > 0, off / seen, 0)))  # infinite where nothing was seen
+    return float(np.max(np.where(off > 0, quotient(off, seen, np.inf), 0)))
 
 
 def _gap_in_standard_errors(gap: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """The size of each gap in standard errors; 0 where it does not vary."""
-    return np.asarray(np.abs(gap) / np.sqrt(np.where(variance > 0, variance, np.inf)))
+    return quotient(np.abs(gap), np.sqrt(variance), 0)
 
 
 def _replicated_claims(
@@ -239,8 +235,8 @@ def _replicated_claims(
     """Weights of the cases (N,) and claims (N, E) in each replicate."""
 
     def draws(read: Votes) -> Iterator[np.ndarray]:
-        for block in Resampling(len(read.code), read.code, n_bootstrap, 0.95, rng).counts():
-            yield from block
+        resampling = Resampling(len(read.code), read.code, n_bootstrap, 0.95, rng)
+        return chain.from_iterable(resampling.counts())
 
     if fit is None:
         yield from ((weights, claims) for weights in draws(test))

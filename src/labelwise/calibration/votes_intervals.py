@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, quotient
 from .._resampling import (
     Estimate,
     pooled_variance,
@@ -113,10 +113,8 @@ def _claim_ratio(c: np.ndarray, o: np.ndarray, gap: Estimate, error: np.ndarray)
     contains 1, and where nothing was observed it has a lower end.
     """
     least, most = c - gap.high, c - gap.low  # what may have been there to observe
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(o >= 0, c / o, np.nan)
-        low = np.where(most > 0, c / most, np.nan)
-        high = np.where(least > 0, c / least, np.inf)
+    ratio = np.where(o < 0, np.nan, quotient(c, o, np.inf))
+    low, high = quotient(c, most), quotient(c, least, np.inf)
     ratio = np.where((c == 0) & (o == 0), 1.0, ratio)  # nothing claimed, nothing observed
     there = (c > 0) & (o > 0)
     factor = np.exp(np.minimum(error, 500))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double
 from .._tables import Tabular, first_names
 from .._validation.labels import check_fitted_classes
 from ..decomposition import PARTS, Uncertainty, decompose
@@ -18,6 +18,8 @@ from ..events import Events, Family, as_events
 from ._maps import fit_isotonic
 
 Map = Callable[[np.ndarray], np.ndarray]
+Maps = tuple[Map, ...]
+"""Of each label."""
 
 MIN_DISPUTED_CASES = 50
 """Labels with fewer cases on which people disagree share their maps with all labels."""
@@ -31,9 +33,9 @@ class VoteCalibration(Tabular):
     squared loss.
     """
 
-    mean_maps: tuple[Map, ...]
+    mean_maps: Maps
     """Of each label: θ̄ to the expected share of votes."""
-    share_maps: tuple[Map, ...]
+    share_maps: Maps
     """Of each label: claimed to repaired share AU/TU."""
     class_names: tuple[str, ...]
     events: Events | None
@@ -52,7 +54,7 @@ class VoteCalibration(Tabular):
         """
         u = decompose(q, "squared", events=self.events)
         check_fitted_classes(len(u.class_names), u.class_names, self.class_names)
-        mean = np.clip(to_numpy(q.marginal(self.events).mean[0]).astype(float), 0, 1)
+        mean = np.clip(as_double(q.marginal(self.events).mean[0]), 0, 1)
         total, aleatoric, epistemic = apply_maps(self.mean_maps, self.share_maps, mean, u)
         return replace(
             u,
@@ -127,15 +129,13 @@ def fit_vote_calibration(
         shares,
         read.class_names,
         as_events(events),
-        tuple(name for name, x in zip(read.class_names, few, strict=True) if x),
+        tuple(np.array(read.class_names)[few].tolist()),
         read.claimed.mean(axis=1),
         apply_maps(means, shares, read.mean, read.u).mean(axis=1),
     )
 
 
-def fit_maps(
-    read: Votes, weights: np.ndarray | None = None
-) -> tuple[tuple[Map, ...], tuple[Map, ...]]:
+def fit_maps(read: Votes, weights: np.ndarray | None = None) -> tuple[Maps, Maps]:
     """Maps of the means and of the shares; ``weights`` (N,) are those of the cases. Labels with
     fewer than `MIN_DISPUTED_CASES` disagreements use pooled maps.
     """
@@ -164,9 +164,7 @@ def fit_maps(
     return means, shares
 
 
-def apply_maps(
-    means: Sequence[Map], shares: Sequence[Map], mean: np.ndarray, u: Uncertainty
-) -> np.ndarray:
+def apply_maps(means: Maps, shares: Maps, mean: np.ndarray, u: Uncertainty) -> np.ndarray:
     """Repaired TU, AU and EU of the cases with this θ̄ and these claims, (3, N, E)."""
     share = claimed_share(u)
     total = np.stack([_entropy_of_mean(f(mean[..., k])) for k, f in enumerate(means)], axis=-1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double, to_numpy
 from .._engine.blocks import add_rows
 from .._errors import InputError
 from .._format import number, percent
@@ -185,7 +185,7 @@ def _acquisition_need_of_pool(
         total = add_rows(total, to_numpy(block.mean()))
         u = decompose(block, loss)
         disagreement = u.epistemic if u.regret is None else u.regret
-        return (to_numpy(disagreement).astype(float),)
+        return (as_double(disagreement),)
 
     (need,) = in_blocks_of(epistemic_of, pool)
     prevalence = np.maximum(total / len(pool), 1 / len(pool))

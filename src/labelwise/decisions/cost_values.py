@@ -47,7 +47,7 @@ def check_cost(value: Any, where: str) -> float:
     return float(value)
 
 
-def check_costs(value: Any, where: str) -> float | dict[str, float]:
+def read_costs(value: Any, where: str) -> float | dict[str, float]:
     """Costs as one number, or as a mapping from class names."""
     value = costs_as_mapping(value, "costs")
     if isinstance(value, Mapping):
@@ -66,8 +66,7 @@ def costs_per_class(
     if costs is None:
         costs = default
     if isinstance(costs, Mapping):
-        by_name: dict[str, Any] = dict.fromkeys(class_names, default)
-        by_name |= costs
+        by_name = {**dict.fromkeys(class_names, default), **costs}
         costs = values_by_class(by_name, class_names, name)
     return np.full(len(class_names), costs, dtype=float)
 
@@ -75,7 +74,18 @@ def costs_per_class(
 def check_cost_matrix(matrix: Any, names: Sequence[str] | None) -> np.ndarray:
     """The cost matrix as an array, one by name in the order of the class names."""
     if isinstance(matrix, Mapping):
-        matrix = _cost_rows_by_name(matrix, names or ())
+        names = names or ()
+        rows = []
+        for truth, costs in zip(names, values_by_class(matrix, names, "matrix"), strict=True):
+            if not isinstance(costs, Mapping):
+                raise TypeError(
+                    f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
+                    f"{costs!r}"
+                )
+            # right predictions cost 0 unless it says otherwise
+            row = {truth: 0.0} | {str(key): cost for key, cost in costs.items()}
+            rows.append(values_by_class(row, names, f"matrix of {truth!r}"))
+        matrix = rows
     try:
         table = np.asarray(matrix)
     except ValueError as error:
@@ -95,19 +105,3 @@ def check_cost_matrix(matrix: Any, names: Sequence[str] | None) -> np.ndarray:
         where = f"`matrix`, true class {truth}, predicted class {prediction},"
         check_cost(table[truth, prediction].item(), where)
     return table.astype(float)
-
-
-def _cost_rows_by_name(matrix: Mapping[Any, Any], names: Sequence[str]) -> list[Any]:
-    """The rows of a matrix by name, in the order of the names; right predictions cost 0 unless it
-    says otherwise.
-    """
-    rows = []
-    for truth, costs in zip(names, values_by_class(matrix, names, "matrix"), strict=True):
-        if not isinstance(costs, Mapping):
-            raise TypeError(
-                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
-                f"{costs!r}"
-            )
-        row = {truth: 0.0} | {str(key): cost for key, cost in costs.items()}
-        rows.append(values_by_class(row, names, f"matrix of {truth!r}"))
-    return rows

@@ -17,9 +17,9 @@ from ..io.files import read_toml
 from .cost_values import (
     check_cost,
     check_cost_matrix,
-    check_costs,
     costs_as_mapping,
     costs_per_class,
+    read_costs,
 )
 from .problem import DecisionProblem
 
@@ -112,7 +112,7 @@ class Costs:
         for name in (*ERRORS, *PRICES):
             value = getattr(self, name)
             if value is not None:
-                check = check_costs if name in ("missed", "false_alarm") else check_cost
+                check = read_costs if name in ("missed", "false_alarm") else check_cost
                 checked[name] = check(value, f"`{name}`")
         matrix, names = costs_as_mapping(self.matrix, "matrix"), self.class_names
         if names is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._engine.blocks import row_blocks
-from .._frames import index_columns, instance_frame, same_rows
+from .._frames import index_columns, same_rows
 from .._validation.labels import as_labels, outcomes_by_class
 
 if TYPE_CHECKING:
@@ -56,20 +56,6 @@ def decision_columns(
     for name in VALUES:
         columns[name] = chosen(getattr(plan, name)).astype(float)
     return columns
-
-
-def decision_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
-    """`decision_columns` as a data frame."""
-    ids, y_true = same_rows(plan.distribution, ids=ids, y_true=y_true)
-    truth = None if y_true is None else outcomes_decided_about(plan, y_true)
-    return instance_frame(
-        decision_columns(plan, truth),
-        tuple(plan.mean.shape[:-1]),
-        library,
-        ids=ids,
-        known=plan.distribution.ids,
-        repeat=len(plan.class_names) if plan.task == "per_label" else 1,
-    )
 
 
 def decision_csv_rows(plan: Decisions, ids: Any, y_true: Any) -> Iterator[Sequence[Any]]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._arrays import Array, index_like, like, to_numpy
+from .._arrays import Array, as_double, index_like, like, to_numpy
 from .._errors import InputError
 from .._format import number, percent
+from .._frames import instance_frame, same_rows
 from .._tables import SHOWN, Shown, Summary, counted
 from ..decomposition import decompose
 from ..distributions import Distribution, Intervals
@@ -82,14 +83,7 @@ class Decisions(Shown):
     @cached_property
     def _knowledge(self) -> tuple[Array, ...]:
         """The value of knowledge and, if it is sampled, the bound on its error."""
-        return in_blocks_of(self._knowledge_of_block, self.distribution)
-
-    def _knowledge_of_block(self, block: Distribution) -> tuple[Array, ...]:
-        if isinstance(block, Intervals):
-            boxes = ProbabilityBoxes.of(block, self.task)
-            action = least_worst_action(boxes, self.problem)[0]
-            return (like(largest_regret_of_action(boxes, self.problem, action), block.mean()),)
-        return _value_of_knowledge(block, self.problem)
+        return in_blocks_of(lambda block: _value_of_knowledge(self, block), self.distribution)
 
     @property
     def value_of_knowledge(self) -> Array:
@@ -178,14 +172,23 @@ class Decisions(Shown):
         its ``probability``, the ``action``, its ``expected_cost``, ``value_of_label`` and
         ``value_of_knowledge``.
         """
-        from .frames import decision_frame
+        from .frames import decision_columns, outcomes_decided_about
 
-        return decision_frame(self, ids, y_true, library)
+        ids, y_true = same_rows(self.distribution, ids=ids, y_true=y_true)
+        truth = None if y_true is None else outcomes_decided_about(self, y_true)
+        return instance_frame(
+            decision_columns(self, truth),
+            tuple(self.mean.shape[:-1]),
+            library,
+            ids=ids,
+            known=self.distribution.ids,
+            repeat=len(self.class_names) if self.task == "per_label" else 1,
+        )
 
     def _summary(self) -> Summary:
         names, counts = np.unique(self.action_names, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        cost = to_numpy(self.expected_cost).astype(float)
+        cost = as_double(self.expected_cost)
         title = (
             f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost "
             f"{number(cost.mean() if cost.size else 0.0, 4)}"
@@ -294,9 +297,9 @@ def decide(
 
     def of_block(block: Distribution) -> tuple[Array, ...]:
         present, absent = block.marginal().mean
-        p = to_numpy(present).astype(float)
+        p = as_double(present)
         if task == "per_label":
-            p = np.stack([to_numpy(absent).astype(float), p], axis=-1)
+            p = np.stack([as_double(absent), p], axis=-1)
         if isinstance(block, Intervals):
             action, cost, after = least_worst_action(ProbabilityBoxes.of(block, task), problem)
             action = np.where(action == problem.n_outcomes, ABSTAIN, action)
@@ -324,8 +327,15 @@ def decide(
     return plan
 
 
-def _value_of_knowledge(q: Distribution, problem: DecisionProblem) -> tuple[Array, ...]:
-    """EU of predicting or abstaining and, if it is sampled, the bound on its numerical error."""
+def _value_of_knowledge(plan: Decisions, q: Distribution) -> tuple[Array, ...]:
+    """EU of predicting or abstaining and, if it is sampled, the bound on its numerical error; of
+    `Intervals` the largest regret.
+    """
+    problem = plan.problem
+    if isinstance(q, Intervals):
+        boxes = ProbabilityBoxes.of(q, plan.task)
+        action = least_worst_action(boxes, problem)[0]
+        return (like(largest_regret_of_action(boxes, problem, action), q.mean()),)
     parts: list[Any]
     if problem.table.ndim == 2:
         loss = CostMatrix(problem.action_costs)

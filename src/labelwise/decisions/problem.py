@@ -107,15 +107,6 @@ class DecisionProblem:
             cost = cost + after
         return response, cost
 
-    @property
-    def largest_difference(self) -> np.ndarray:
-        """By how much the realized costs of two policies can differ, given the truth: (K,), or
-        (labels, 2).
-
-        Asking adds its price to whatever is done after the answer.
-        """
-        return np.asarray(np.ptp(self.action_costs, axis=-1) + (self.ask or 0.0))
-
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
         return np.asarray(self.action_costs[(*self._labels, truth, action)])

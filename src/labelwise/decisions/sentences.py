@@ -24,6 +24,10 @@ ABOUT_LABELS = {
     ABSTAIN: "abstain on {}",
     0: "do not act on {}",
 }
+ABOUT_CASES = {
+    ASK: "ask an expert for the class of this case",
+    ABSTAIN: "abstain on this case",
+}
 
 
 def explain_decision(plan: Decisions, i: tuple[Any, ...], label: str | int | None) -> str:
@@ -36,21 +40,10 @@ def explain_decision(plan: Decisions, i: tuple[Any, ...], label: str | int | Non
     if plan.task == "per_label":
         if label is None:
             return _explain_all_labels(plan, i)
-        return _explain_label(plan, (*i, class_position(label, plan.class_names, "label")))
-    if label is not None:
+        i = (*i, class_position(label, plan.class_names, "label"))
+    elif label is not None:
         raise ValueError("`label` is for task='per_label'; this decision is about the whole case")
-    action = int(to_numpy(plan.action)[i])
-    if action == ASK:
-        return _decision_sentence(plan, i, "ask an expert for the class of this case")
-    if action == ABSTAIN:
-        return _decision_sentence(plan, i, "abstain on this case")
-    return _decision_sentence(plan, i, f"predict {plan.class_names[action]}")
-
-
-def _explain_label(plan: Decisions, i: tuple[int, ...]) -> str:
-    """What to do about label i[-1] of case i[:-1]."""
-    phrase = ABOUT_LABELS[int(to_numpy(plan.action)[i])]
-    return _decision_sentence(plan, i, phrase.format(plan.class_names[i[-1]]))
+    return _decision_sentence(plan, i)
 
 
 def _explain_all_labels(plan: Decisions, i: tuple[int, ...]) -> str:
@@ -62,7 +55,7 @@ def _explain_all_labels(plan: Decisions, i: tuple[int, ...]) -> str:
     for code, phrase in ABOUT_LABELS.items():
         chosen = np.flatnonzero(action == code).tolist()
         if code == ASK:
-            parts = [_explain_label(plan, (*i, k)) for k in chosen]
+            parts = [_decision_sentence(plan, (*i, k)) for k in chosen]
         elif chosen:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
             labels = first_names([plan.class_names[k] for k in chosen])
@@ -70,8 +63,15 @@ def _explain_all_labels(plan: Decisions, i: tuple[int, ...]) -> str:
     return "; ".join(parts)
 
 
-def _decision_sentence(plan: Decisions, i: tuple[int, ...], what: str) -> str:
-    """One decision, about case i or label i[-1] of case i[:-1]: ``what`` to do and why."""
+def _decision_sentence(plan: Decisions, i: tuple[int, ...]) -> str:
+    """One decision, about case i or label i[-1] of case i[:-1]: what to do and why."""
+    action = int(to_numpy(plan.action)[i])
+    if plan.task == "per_label":
+        what = ABOUT_LABELS[action].format(plan.class_names[i[-1]])
+    elif action < 0:
+        what = ABOUT_CASES[action]
+    else:
+        what = f"predict {plan.class_names[action]}"
     cost, answer, knowledge = (
         number(float(to_numpy(values)[i]))
         for values in (plan.expected_cost, plan.value_of_label, plan.value_of_knowledge)
@@ -79,7 +79,6 @@ def _decision_sentence(plan: Decisions, i: tuple[int, ...], what: str) -> str:
     average, condition = "on average", "the predicted spread is right"
     if isinstance(plan.distribution, Intervals):
         average, condition = "in the worst case", "they lie in the intervals"
-    action = to_numpy(plan.action)[i]
     head = f"{what}, which costs {cost} {average};"
     if action == ASK:
         head = f"{what}:"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double, to_numpy
 from .._engine.blocks import row_blocks
 from .._format import number
 from .._frames import same_rows
@@ -143,7 +143,7 @@ def summarize_decisions(
         by_class[f"{name}_after"] = after[name]
     by_class |= {"abstained": after["abstained"], "asked": after["asked"]}
     paid_before, paid = _cost_per_case(paid_before), _cost_per_case(paid)
-    expected = _cost_per_case(to_numpy(plan.expected_cost).astype(float))
+    expected = _cost_per_case(as_double(plan.expected_cost))
     return DecisionSummary(
         class_names=plan.class_names,
         by_class=by_class,
@@ -160,11 +160,11 @@ def summarize_decisions(
 def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float) -> Estimate:
     """Mean saving of single cases with its interval."""
     n = len(saved)
-    # of all labels together, whether each is present or not
-    bound = float(np.sum(problem.largest_difference.max(axis=-1)))
-    mean, se = float(saved.mean()), 0.0
-    if n > 1:
-        se = float(saved.std(ddof=1)) / sqrt(n)
+    # By how much two policies can differ, given the truth; asking adds its price to whatever is
+    # done after the answer. Of all labels together, whether each is present or not.
+    differences = np.ptp(problem.action_costs, axis=-1) + (problem.ask or 0.0)
+    bound = float(np.sum(differences.max(axis=-1)))
+    mean, se = float(saved.mean()), float(saved.std(ddof=min(n - 1, 1))) / sqrt(n)
     low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-bound, bound), n)
     return Estimate(mean, float(low), float(high), confidence, "paired t with extremes")
 

@@ -135,7 +135,7 @@ def choose_threshold(
     code, n_groups = group_codes(groups, len(score))
 
     tested, unit = np.arange(len(score)), "cases"
-    if code is not None:
+    if groups is not None:
         # The first case of each group in a random order, the same one each time.
         order = np.random.default_rng(0).permutation(len(score))
         tested, unit = order[np.unique(code[order], return_index=True)[1]], "groups"
@@ -151,7 +151,7 @@ def choose_threshold(
         n_accepted=int(accepted.sum()),
         errors=int(wrong[accepted].sum()),
         reason=reason,
-        n_groups=None if code is None else n_groups,
+        n_groups=None if groups is None else n_groups,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array, as_double
 from .._errors import InputError
 from ..distributions import Intervals
 from .costs import Task
@@ -28,9 +28,7 @@ class ProbabilityBoxes:
     def of(cls, q: Intervals, task: Task) -> ProbabilityBoxes:
         """Of the classes, or for each label of its absence and presence."""
         law = q.marginal()
-        low, high = [  # with their complements
-            [to_numpy(x).astype(float) for x in bound] for bound in (law.lower, law.upper)
-        ]
+        low, high = [*map(as_double, law.lower)], [*map(as_double, law.upper)]  # and complements
         if task == "multiclass":
             return cls(low[0], high[0])
         return cls(np.stack([high[1], low[0]], axis=-1), np.stack([low[1], high[0]], axis=-1))
@@ -87,6 +85,8 @@ def admissible_actions(boxes: ProbabilityBoxes, problem: DecisionProblem) -> np.
     An action that is best at an extreme point is; one to which another is always preferable is
     not. Only what is left needs a linear program.
     """
+    from scipy.optimize import linprog
+
     costs = problem.action_costs
     slack = ROUNDING * (1 + np.abs(costs).max())
     tables = np.broadcast_to(costs, (*boxes.low.shape, costs.shape[-1]))
@@ -100,14 +100,8 @@ def admissible_actions(boxes: ProbabilityBoxes, problem: DecisionProblem) -> np.
     bounds = np.stack([boxes.low, boxes.high], axis=-1)
     for *i, a in np.argwhere(possible & ~found):
         at = tuple(i)
-        found[(*at, a)] = _is_best_somewhere(a, tables[at], bounds[at], slack)
+        more = (tables[at][:, [a]] - tables[at]).T  # than each action
+        every, free = np.ones((1, more.shape[1])), np.zeros(more.shape[1])
+        solved = linprog(free, more, np.full(len(more), slack), every, [1.0], bounds[at])
+        found[(*at, a)] = solved.status == 0
     return found
-
-
-def _is_best_somewhere(a: int, costs: np.ndarray, bounds: np.ndarray, slack: float) -> bool:
-    from scipy.optimize import linprog
-
-    more = (costs[:, [a]] - costs).T  # than each action
-    every = np.ones((1, len(bounds)))
-    solved = linprog(0 * costs[:, a], more, np.full(len(more), slack), every, [1.0], bounds)
-    return bool(solved.status == 0)

@@ -26,8 +26,6 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Sp
     """
     n_in = len(v_in)
     code, n_groups = group_codes(groups, n_in + len(v_out))
-    if code is None:
-        code = np.arange(n_groups)
     sums, present, variances = [], [], []  # of the groups on each side
     for codes, v in ((code[:n_in], v_in), (code[n_in:], v_out)):
         of_groups = np.bincount(codes, v - v.mean(), minlength=n_groups) / len(v)

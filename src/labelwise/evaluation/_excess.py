@@ -73,13 +73,12 @@ def mean_excess(
     t = float(t_quantile(units - 1, confidence))
     se = float(difference.std(ddof=1)) / sqrt(len(difference))  # as if the cases were independent
     n = float(len(difference))
-    if groups is not None:  # the number of independent cases that would say as much
-        se_of_groups = (float(by_t.high) - float(by_t.low)) / (2 * t)
-        if se > rounding:
-            n /= max((se_of_groups / se) ** 2, 1)
-        else:
-            n = units  # where nothing varies, nobody knows, and each group counts once
-        se = max(se, se_of_groups)
+    se_of_groups = (float(by_t.high) - float(by_t.low)) / (2 * t)
+    if se > rounding:  # the number of independent cases that would say as much
+        n /= max((se_of_groups / se) ** 2, 1)
+    else:
+        n = units  # where nothing varies, nobody knows, and each group counts once
+    se = max(se, se_of_groups)
     mean = float(difference.mean())
     middle = float(outcome.mean())
     low, high = float(by_t.low), float(by_t.high)

@@ -12,8 +12,9 @@ import numpy as np
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..io import Predictions
-from ..io.blocks import blocks_of
+from ..io.blocks import blocks_of, in_blocks_of
 from ..losses import Loss, LossName
+from ._forecasts import accuracy_and_confidence
 from .classes import ByClass, ClassSums
 from .ranking import ranking_scores
 
@@ -38,21 +39,15 @@ def summarize_instances(predictions: Predictions, loss: LossName | Loss = "log")
     blocks of any size.
     """
     n, k = len(predictions), predictions.n_classes
-    y = predictions.true_class
     scores, right, confidence = np.empty((len(PARTS), n)), np.empty(n), np.empty(n)
     sums = ClassSums(k)
     for rows, q in blocks_of(predictions):
         u = decompose(q, loss)
         scores[:, rows] = _scores_of_parts(q, u)
-        mean, truth = q.mean(), y[rows]
-        if predictions.multilabel:
-            outcomes = truth
-            right[rows] = ((mean > 0.5) == truth).mean(axis=-1)
-            confidence[rows] = np.maximum(mean, 1 - mean).mean(axis=-1)
-        else:
-            outcomes = truth[:, None] == np.arange(k)
-            right[rows] = mean.argmax(axis=-1) == truth
-            confidence[rows] = mean.max(axis=-1)
+        outcomes = predictions.true_class[rows]
+        if not predictions.multilabel:
+            outcomes = outcomes[:, None] == np.arange(k)
+        right[rows], confidence[rows] = accuracy_and_confidence(q.mean(), outcomes, q.exclusive)
         sums.add([getattr(u, part) for part in PARTS], outcomes)
     classes = sums.result(predictions.names)
     return InstanceSummary(dict(zip(PARTS, scores, strict=True)), right, confidence, classes)
@@ -64,14 +59,12 @@ def uncertainty_scores(
     """Total, aleatoric and epistemic uncertainty of each instance, (N,), as `InstanceSummary` has
     them.
     """
-    scores = np.empty((len(PARTS), len(predictions)))
-    for rows, q in blocks_of(predictions):
-        scores[:, rows] = _scores_of_parts(q, decompose(q, loss))
+    scores = in_blocks_of(lambda q: _scores_of_parts(q, decompose(q, loss)), predictions)
     return dict(zip(PARTS, scores, strict=True))
 
 
-def _scores_of_parts(q: Distribution[Any], u: Uncertainty[Any]) -> list[np.ndarray]:
+def _scores_of_parts(q: Distribution[Any], u: Uncertainty[Any]) -> tuple[np.ndarray, ...]:
     summed: Any = u.sum()
     if not u.loss.smooth:
         summed = ranking_scores(q, u.loss)  # a kink has exact ties
-    return [getattr(summed, part) for part in PARTS]
+    return tuple([getattr(summed, part) for part in PARTS])

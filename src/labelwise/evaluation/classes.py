@@ -12,18 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, quotient
 from .._engine.blocks import add_rows, row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, group_codes, t_interval
 from .._tables import Tabular
 from .._validation.labels import as_numpy, outcomes_by_class
 from ..decomposition import PARTS, Uncertainty
-
-RULES = {
-    "own": "mean EU_k over the instances of class k",
-    "everywhere": "mean EU_k over all instances (small for rare classes, even disputed ones)",
-}
 
 # Of the number of instances and the sums of the three parts: which two make each of `ClassMeans`.
 _RATIOS = ((1, 0), (2, 0), (3, 0), (3, 1))
@@ -70,11 +65,13 @@ class ByClass(Tabular):
     def order(self) -> np.ndarray:
         """The positions of the classes in the order of `ranking`."""
         value = np.asarray(self.ranked_means.epistemic.value)
-        return np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
+        return np.argsort(-value, kind="stable")  # NaN is last
 
     def _title(self) -> str:
-        rule = "everywhere" if self.own is None else "own"
-        return f"Most disputed first, by {RULES[rule]}"
+        rule = "mean EU_k over the instances of class k"
+        if self.own is None:
+            rule = "mean EU_k over all instances (small for rare classes, even disputed ones)"
+        return f"Most disputed first, by {rule}"
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"class": self.class_names}
@@ -175,21 +172,20 @@ class ClassSums:
     """
 
     def __init__(self, k: int) -> None:
-        self.n = 0
-        self.everywhere = np.zeros((len(PARTS), k))
-        self.own: np.ndarray | None = None
+        self.everywhere = np.zeros((1 + len(PARTS), k))
         """(4, K): the number, and the three sums."""
+        self.own: np.ndarray | None = None
 
     def add(self, values: Sequence[np.ndarray], outcomes: np.ndarray | None) -> None:
         """Add the three parts (n, K) of some more instances, and to which classes these belong."""
-        n, k = values[0].shape
-        self.n += n
-        for i, x in enumerate(values):
+        self.everywhere[0] += len(values[0])
+        for i, x in enumerate(values, 1):
             self.everywhere[i] = add_rows(self.everywhere[i], x)
         if outcomes is None:
             return
         if self.own is None:
-            self.own = np.zeros((1 + len(PARTS), k))
+            self.own = np.zeros_like(self.everywhere)
+        k = self.own.shape[1]
         instances, labels = np.nonzero(outcomes)
         labels = np.append(np.arange(k), labels)
         for i, x in enumerate([outcomes, *values]):
@@ -197,24 +193,22 @@ class ClassSums:
 
     def result(self, class_names: tuple[str, ...], confidence: float = 0.95) -> ByClass:
         """The summary, without intervals."""
-        n = np.full((1, self.everywhere.shape[1]), float(self.n))
-        everywhere = _class_means(np.concatenate([n, self.everywhere]), confidence)
-        if self.own is None:
-            return ByClass(class_names, self.n, everywhere, None, None)
-        own, counts = _class_means(self.own, confidence), self.own[0].astype(np.int64)
-        return ByClass(class_names, self.n, everywhere, own, counts)
+        own, counts, n = None, None, int(self.everywhere[0, 0])
+        if self.own is not None:
+            own, counts = _class_means(self.own, confidence), self.own[0].astype(np.int64)
+        return ByClass(class_names, n, _class_means(self.everywhere, confidence), own, counts)
 
 
 def _class_means(sums: np.ndarray, confidence: float) -> ClassMeans:
     """Means and the epistemic share from the number and the sums of the parts, (4, K)."""
-    ratios = [_ratio_of_sums(sums[top], sums[bottom]) for top, bottom in _RATIOS]
+    ratios = [quotient(sums[top], sums[bottom]) for top, bottom in _RATIOS]
     return ClassMeans(*(Estimate(ratio, confidence=confidence) for ratio in ratios))
 
 
 def _sums_of_groups(
     values: Sequence[np.ndarray],
     outcomes: np.ndarray | None,
-    code: np.ndarray | None,
+    code: np.ndarray,
     n_groups: int,
 ) -> list[Any]:
     """The number of instances and the sums of the three parts in each group, over all instances,
@@ -228,7 +222,7 @@ def _sums_of_groups(
     else:
         at = np.nonzero(outcomes)
         each = [csr_array((x[at].astype(float), at), outcomes.shape) for x in (outcomes, *values)]
-    if code is None:
+    if n_groups == n:
         return each
     in_group = csr_array((np.ones(n), (code, np.arange(n))), shape=(n_groups, n))
     return [in_group @ x for x in each]
@@ -247,8 +241,8 @@ def _with_intervals(means: ClassMeans, tables: Sequence[Any], maximum: np.ndarra
             squares += (sizes**2).sum(axis=0)
             errors += (away**2).sum(axis=0)
         # how many equally large groups would say as much (Kish)
-        units = _ratio_of_sums(size**2, squares)
-        error = _ratio_of_sums(np.sqrt(errors * _ratio_of_sums(units, units - 1)), size)
+        units = quotient(size**2, squares)
+        error = quotient(np.sqrt(errors * quotient(units, units - 1)), size)
         highest: Any = 1.0
         if bottom == 0:
             highest = np.fmax(maximum, value)  # a corrected mean may exceed the maximum
@@ -262,9 +256,3 @@ def _with_intervals(means: ClassMeans, tables: Sequence[Any], maximum: np.ndarra
 def _dense(table: Any) -> np.ndarray:
     """A part of a table in double precision."""
     return np.asarray(table if isinstance(table, np.ndarray) else table.toarray(), float)
-
-
-def _ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """top / bottom; NaN where bottom is 0."""
-    defined = bottom > 0
-    return np.where(defined, top / np.where(defined, bottom, 1), np.nan)

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._engine.blocks import row_blocks
 from .._errors import InputError, listed
 from .._frames import Library, frame, same_rows
-from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
+from .._resampling import Estimate, check_confidence, group_codes, t_interval
 from .._tables import Tabular
 from .._validation.arguments import Rng, as_rng, check_choice
 from .._validation.labels import as_scores, same_length
 from ..distributions import Distribution, Intervals
-from ._forecasts import forecasts
+from ._forecasts import accuracy_and_confidence, forecasts
 from .correlation import rank_correlation
 from .detection import DetectionRanking
 from .measures import measure_scores
@@ -30,12 +30,10 @@ DRAWS = 4000  # of the largest standardized error
 More = Mapping[str, Callable[[Distribution], Any]]
 
 
-class Statistic(NamedTuple):
-    """What a measure is worth; higher is better."""
-
-    of: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    """Of the scores (n,) of cases that are there so many times, (replicates, n)."""
-    bounds: Bounds
+Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""What a measure is worth, at most 1; higher is better. Of the scores (n,) of cases that are there
+so many times, (replicates, n).
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +89,8 @@ class MeasureComparison(Tabular):
         first, second = np.triu_indices(len(self.measures), 1)
         names = np.asarray(self.measures)
         columns = {"first": names[first], "second": names[second]}
-        columns |= found.difference.columns("difference")
-        columns["real"] = found.real
-        for name in list(columns)[2:]:
-            columns[name] = columns[name][first, second]
+        for name, table in {**found.difference.columns("difference"), "real": found.real}.items():
+            columns[name] = table[first, second]
         return frame(columns, library)
 
 
@@ -151,33 +147,35 @@ def compare_measures(
     if isinstance(ood, Distribution):
         ood = {"detection": ood}
     outside = dict(ood or {})
-    _check_predictions(q, outside)
+    _check_ood_predictions(q, outside)
     check_confidence(confidence)
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     mean, happened, _, exclusive = forecasts(q, y_true)
     n = len(mean)
-    if exclusive:
-        right = happened[np.arange(n), mean.argmax(axis=1)].astype(float)
-    else:
-        right = np.mean((mean > 0.5) == happened, axis=1)
+    right, _ = accuracy_and_confidence(mean, happened, exclusive)
     rng = as_rng(rng)
     more = measures or {}
     scores = _scores(q, more)
-    block = _blocks(groups, n, rng)
-    found = {"rejection": compare(rejection(right), scores, block, confidence, rng)}
+    group, n_groups = group_codes(groups, n)
+    block = _blocks(group, rng)
+    found = {"rejection": compare(rejection(right), scores, block, n_groups, confidence, rng)}
     for name, other in outside.items():
         outer = _scores(other, more)
-        n_out = other.batch_shape[0]
         both = {key: np.append(score, outer[key]) for key, score in scores.items()}
-        blocks = np.append(block, _blocks(None, n_out, rng))
-        is_out = np.arange(n + n_out) >= n
-        found[name] = compare(detection(is_out), both, blocks, confidence, rng)
+        n_out = other.batch_shape[0]
+        # In as many blocks as the smaller side has, which limits the degrees of freedom.
+        independent = min(n_groups, n_out)
+        sides = (group, np.arange(n_out))
+        blocks = np.concatenate([_blocks(side, rng, independent) for side in sides])
+        is_out = np.arange(len(blocks)) >= n
+        found[name] = compare(detection(is_out), both, blocks, independent, confidence, rng)
     if votes is not None:
-        read = read_votes(q, votes)
+        read = read_votes(q, votes, groups=group)
         disagreement = read.observed[1].sum(axis=1)
         voted = {key: score[read.keep] for key, score in scores.items()}
-        blocks = block[read.keep]
-        found["votes"] = compare(agreement(disagreement), voted, blocks, confidence, rng)
+        block = _blocks(read.code, rng)
+        of_votes = agreement(disagreement)
+        found["votes"] = compare(of_votes, voted, block, read.n_groups, confidence, rng, -1.0)
     return MeasureComparison(tuple(scores), found, n)
 
 
@@ -196,7 +194,7 @@ def rejection(right: np.ndarray) -> Statistic:
         terms = gain + at_start * (harmonic[n] - harmonic[n - size])
         return np.asarray(terms.sum(axis=-1) / n[..., -1])
 
-    return Statistic(area, (0.0, 1.0))
+    return area
 
 
 def detection(is_out: np.ndarray) -> Statistic:
@@ -205,7 +203,7 @@ def detection(is_out: np.ndarray) -> Statistic:
     def auroc(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
         return DetectionRanking(score, is_out).numbers(counts)[:, 0]
 
-    return Statistic(auroc, (0.0, 1.0))
+    return auroc
 
 
 def agreement(disagreement: np.ndarray) -> Statistic:
@@ -215,10 +213,10 @@ def agreement(disagreement: np.ndarray) -> Statistic:
     def correlation(score: np.ndarray, counts: np.ndarray) -> np.ndarray:
         return rank_correlation(RankedScores(score), ranked, counts)
 
-    return Statistic(correlation, (-1.0, 1.0))
+    return correlation
 
 
-def _check_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
+def _check_ood_predictions(q: Distribution, outside: Mapping[str, Distribution]) -> None:
     """Refuse what cannot be compared, and names that are taken."""
     for name, other in outside.items():
         check_one_axis_of_cases(other, "ood")
@@ -246,36 +244,37 @@ def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:
     return scores
 
 
-def _blocks(groups: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    """The block of each case: groups at random, as many in each."""
-    code, n_groups = group_codes(groups, n)
-    if n_groups < 2:
-        raise InputError(f"the comparison needs at least 2 independent cases; got {n_groups}")
-    block = rng.permutation(n_groups) % min(BLOCKS, n_groups)
-    return np.asarray(block if code is None else block[code])
+def _blocks(group: np.ndarray, rng: np.random.Generator, most: int = BLOCKS) -> np.ndarray:
+    """The block of each case: groups 0, 1, … at random, as many in each."""
+    n_groups = int(group.max()) + 1
+    n_blocks = min(BLOCKS, most, n_groups)
+    if n_blocks < 2:
+        raise InputError(f"the comparison needs at least 2 independent cases; got {n_blocks}")
+    return np.asarray((rng.permutation(n_groups) % n_blocks)[group])
 
 
 def compare(
     statistic: Statistic,
     scores: Mapping[str, np.ndarray],
     block: np.ndarray,
+    n_independent: int,
     confidence: float,
     rng: np.random.Generator,
+    lowest: float = 0.0,
 ) -> Criterion:
     """Simultaneous intervals of the statistic of each measure and of all differences, by leaving
-    out one block at a time.
+    out one block, 0, 1, …, at a time; none is below ``lowest``.
     """
     from scipy.special import stdtr
 
-    blocks, block = np.unique(block, return_inverse=True)  # some may have no votes
-    b = len(blocks)
+    b = int(block.max()) + 1
     values = np.empty((b + 1, len(scores)))
     for rows in row_blocks(b + 1, len(block)):
         left_out = np.arange(-1, b)[rows]
         counts = (block != left_out[:, None]).astype(np.int64)
-        values[rows] = np.stack([statistic.of(score, counts) for score in scores.values()], axis=1)
-    value, partial = values[0], values[1:]
-    deviations = (partial - partial.mean(axis=0)) * np.sqrt((b - 1) / b)
+        values[rows] = np.stack([statistic(score, counts) for score in scores.values()], axis=1)
+    value = values[0]
+    deviations = (values[1:] - values[1:].mean(axis=0)) * np.sqrt((b - 1) / b)
     scale = np.sqrt(rng.chisquare(b - 1, size=(DRAWS, 1)) / (b - 1))
     draws = rng.standard_normal((DRAWS, b)) / scale
 
@@ -287,8 +286,9 @@ def compare(
         return se, float(np.quantile(np.max(errors, axis=-1, initial=0), confidence))
 
     se, quantile = spread(deviations)
-    pointwise = 2 * stdtr(b - 1, quantile) - 1  # whose t-interval is so many errors wide
-    ends = t_interval(value, se, b - 1, pointwise, statistic.bounds, len(block))
+    # whose t-interval is so many errors wide; never less than of a single measure
+    pointwise = max(confidence, 2 * stdtr(b - 1, quantile) - 1)
+    ends = t_interval(value, se, b - 1, pointwise, (lowest, 1.0), n_independent)
     first, second = np.triu_indices(len(value), 1)
     se_of_pairs, quantile = spread(deviations[:, first] - deviations[:, second])
     half = np.zeros((len(value), len(value)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import quotient
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._validation.arguments import Rng
@@ -67,4 +68,4 @@ def rank_correlation(x: RankedScores, y: RankedScores, counts: np.ndarray) -> np
     a, b = from_middle
     spread = np.sqrt(np.sum(counts * a**2, axis=-1) * np.sum(counts * b**2, axis=-1))
     product = np.sum(counts * a * b, axis=-1)
-    return np.where(spread > 0, product / np.where(spread > 0, spread, 1), np.nan)
+    return quotient(product, spread)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import quotient, to_numpy
 from .._errors import InputError
 from .._format import fixed
 from .._frames import same_rows
@@ -119,7 +119,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     (y_true,) = same_rows(q, y_true=y_true)
     if isinstance(q, Predictions):
         # Files are not read whole.
-        rows = _evenly_spaced_instances(len(q), q.n_members or 1, q.n_classes)
+        rows = _instances_to_check(len(q), q.n_members or 1, q.n_classes)
         part = q[rows]
         q = part.distribution()
         if y_true is None:
@@ -134,7 +134,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     if any(name.lower() in ("fold", "folds") for name in factors):
         findings.append(Finding("folds", members.numbers, FOLDS))
     if len(usable) and usable.n_instances >= MIN_INSTANCES:
-        findings += _compare_members(usable)
+        findings += _faults_of_members(usable)
     effective = None
     if len(usable) > 1 and usable.n_instances:
         effective = _effective_number_of_members(usable.probs)
@@ -142,7 +142,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
     return EnsembleCheck(len(members), tuple(findings), effective, members.class_names, names)
 
 
-def _compare_members(members: Members) -> list[Finding]:
+def _faults_of_members(members: Members) -> list[Finding]:
     """Faults that are seen by comparing members with each other and with the truth.
 
     What is found is left out of the next comparisons.
@@ -188,7 +188,7 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     m, *batch, k = array.shape
     class_names = names or tuple(map(str, range(k)))
     probs = array.reshape(m, -1, k)
-    chosen = _evenly_spaced_instances(probs.shape[1], m, k)
+    chosen = _instances_to_check(probs.shape[1], m, k)
     truth = None
     if y_true is not None:
         truth = outcomes_by_class(y_true, class_names, tuple(batch))[chosen].astype(float)
@@ -199,7 +199,7 @@ def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     return Members(probs, numbers, member_names, class_names, truth), findings
 
 
-def _evenly_spaced_instances(n: int, m: int, k: int) -> np.ndarray:
+def _instances_to_check(n: int, m: int, k: int) -> np.ndarray:
     """Evenly spaced positions of some of n instances, for m members and k classes."""
     most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
     return np.linspace(0, n - 1, min(n, most)).astype(int)
@@ -213,7 +213,7 @@ def _effective_number_of_members(x: np.ndarray) -> np.ndarray:
     alone makes it 2.
     """
     d = x - x[:1]  # exactly 0 where they agree
-    d = np.ascontiguousarray((d - d.mean(axis=0)).transpose(2, 0, 1))
-    products = d @ d.transpose(0, 2, 1)
+    d -= d.mean(axis=0)
+    products = np.einsum("ank,bnk->kab", d, d, optimize=True)
     square = np.einsum("kab,kab->k", products, products)
-    return np.asarray(1 + np.einsum("kaa->k", products) ** 2 / np.where(square > 0, square, np.inf))
+    return 1 + quotient(np.einsum("kaa->k", products) ** 2, square, 0)

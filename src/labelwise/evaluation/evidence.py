@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double
 from ..distributions import Dirichlet
 
 
@@ -22,4 +22,4 @@ def vacuity(q: Dirichlet) -> np.ndarray:
             "`q` must be an lw.Dirichlet: vacuity is a property of its concentrations; got "
             f"{type(q).__name__}"
         )
-    return np.asarray(q.n_classes / to_numpy(q.alpha).astype(float).sum(axis=-1))
+    return np.asarray(q.n_classes / as_double(q.alpha).sum(axis=-1))

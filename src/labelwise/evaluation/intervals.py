@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double
 from .._engine.blocks import row_blocks
 from .._resampling import Estimate, check_confidence, t_interval
 from .._tables import Tabular
@@ -84,7 +84,7 @@ def uncertainty_intervals(
     0.013 (95 % interval 0.011 to 0.014)
     """
     check_confidence(confidence)
-    weights = _weights_of_members(q)
+    weights = _weights_for_jackknife(q)
     m = len(weights)
     if not all(q.batch_shape):
         raise ValueError("`q` must have at least one instance")
@@ -98,10 +98,10 @@ def uncertainty_intervals(
         sums = ClassSums(k)
         for rows in row_blocks(n, m * prod(inner) * q.n_classes, INSTANCE_BLOCK):
             part: Any = q[rows] if q.batch_shape else q
-            part = part.with_values(stored=to_numpy(part.probs).astype(float), weights=weights)
+            part = part.with_values(stored=as_double(part.probs), weights=weights)
             u = decompose(part, loss, events=events)
             sums.add([getattr(u, name).reshape(-1, k) for name in PARTS], None)
-        _, aleatoric, epistemic = sums.everywhere / sums.n
+        _, _, aleatoric, epistemic = sums.everywhere / sums.everywhere[0]
         epistemic *= pairs / _pairs_of_different_members(weights)
         return np.stack([aleatoric + epistemic, aleatoric, epistemic])
 
@@ -119,7 +119,7 @@ def uncertainty_intervals(
     return UncertaintyIntervals(total, aleatoric, epistemic, labels.class_names)
 
 
-def _weights_of_members(q: Any) -> np.ndarray:
+def _weights_for_jackknife(q: Any) -> np.ndarray:
     """The weights of the members, which must be enough to leave one out, and sum to 1."""
     if not isinstance(q, Distribution) or not q.finite or q.n_members is None:
         raise ValueError(
@@ -128,7 +128,7 @@ def _weights_of_members(q: Any) -> np.ndarray:
         )
     weights = np.full(q.n_members, 1 / q.n_members)
     if q.weights is not None:
-        weights = to_numpy(q.weights).astype(float)
+        weights = as_double(q.weights)
     if weights.ndim > 1:
         raise ValueError(
             "`q` has weights that differ between instances, so its members cannot be left out"

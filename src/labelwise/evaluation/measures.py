@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import joint
-from .._arrays import to_numpy
+from .._arrays import as_double
 from ..decomposition import PARTS, decompose, median_deviation
 from ..distributions import Dirichlet, Distribution, Intervals
 from ..losses import LossName
 from .evidence import vacuity
-from .ranking import ranking_scores, renormalized, rounded
+from .ranking import ranking_scores, rounded, with_exact_ties
 
 LABEL_LOSSES: tuple[LossName, ...] = ("log", "squared", "spherical", "zero_one")
 LARGEST = np.finfo(float).max
@@ -34,7 +34,7 @@ def measure_scores(q: Distribution[Any]) -> dict[str, np.ndarray]:
     for loss in LABEL_LOSSES:
         parts = ranking_scores(q, loss)
         found |= {f"{part}, {loss}": getattr(parts, part) for part in PARTS}
-    q = renormalized(q)  # what ties exactly must tie here, too
+    q = with_exact_ties(q)  # what ties exactly must tie here, too
     if q.finite:
         of_members = decompose(q, forecast="member").sum()
         found["reverse, log"] = of_members.regret
@@ -58,5 +58,5 @@ def measure_scores(q: Distribution[Any]) -> dict[str, np.ndarray]:
         found["vacuity"] = vacuity(q)
     scores = {}
     for name, score in found.items():  # the infinite ones are the most uncertain, all alike
-        scores[name] = np.fmin(rounded(to_numpy(score).astype(float)), LARGEST)
+        scores[name] = np.fmin(rounded(as_double(score)), LARGEST)
     return scores

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, quotient
 from .._tables import enumerated, first_names, shortened
 
 LONGEST_NAME = 60  # characters of a class name that a sentence shows
@@ -94,12 +94,9 @@ def quoted(name: str) -> str:
     return repr(shortened(name, LONGEST_NAME))
 
 
-def count_carriers(sizes: np.ndarray) -> float:
-    """(Σ s)² / Σ s²: N if all N rows have the same size, 1 if only one row has any."""
-    square = float(np.square(sizes).sum())
-    if square == 0:
-        return 0.0
-    return float(sizes.sum()) ** 2 / square
+def count_carriers(sizes: np.ndarray) -> np.ndarray:
+    """(Σ s)² / Σ s² of sizes (..., N): N if all rows have the same size, 1 if only one has any."""
+    return quotient(sizes.sum(axis=-1) ** 2, np.square(sizes).sum(axis=-1), 0)
 
 
 def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
@@ -120,7 +117,7 @@ def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
     else:
         # Others that vary in a few rows only: a member may miss these, for instance all cases of a
         # rare class.
-        is_fault = float(np.median([count_carriers(x) for x in sizes[~still]])) >= MIN_CARRIERS
+        is_fault = bool(np.median(count_carriers(sizes[~still])) >= MIN_CARRIERS)
     which = np.flatnonzero(still).tolist()
     predict = "predicts" if len(which) == 1 else "predict"
     finding = members.finding("constant", which, f"{predict} (nearly) the same for all instances")
@@ -138,20 +135,17 @@ def identical_members(members: Members) -> Iterator[Finding]:
     copies = [group for group in groups.values() if len(group) > 1]
     if not copies:
         return
-    by_chance = members.n_instances < MIN_EQUAL_VOTES and not _member_votes_differ(members.probs)
+    votes = members.probs > 0.5
+    disagreements = (votes[:, None] != votes).any(axis=-1).sum(axis=-1)  # (M, M)
+    differ = disagreements[disagreements > 0]
+    # members that vote differently do so in enough instances
+    votes_tell = differ.size > 0 and differ.min() >= MIN_DISAGREEMENTS
+    by_chance = members.n_instances < MIN_EQUAL_VOTES and not votes_tell
     for group in copies:
         largest = members.probs[group[0]].max(axis=-1)
         values = np.unique(largest[_is_soft_probability(largest)])
         if not by_chance or len(values) >= MIN_EQUAL_VALUES:
             yield members.finding("copies", group, "are identical")
-
-
-def _member_votes_differ(probs: np.ndarray) -> bool:
-    """Whether any two members that vote differently do so in enough instances."""
-    votes = probs > 0.5
-    disagreements = (votes[:, None] != votes).any(axis=-1).sum(axis=-1)  # (M, M)
-    disagreements = disagreements[disagreements > 0]
-    return len(disagreements) > 0 and bool(disagreements.min() >= MIN_DISAGREEMENTS)
 
 
 def _is_soft_probability(p: np.ndarray) -> Array:
@@ -280,10 +274,8 @@ def _is_unrelated(members: Members, i: int, to_others: Relation) -> bool:
         return False
     rest = members.without({members.numbers[i]})
     if len(rest) > 1:
-        usual = [
-            _relation_of_predictions(p, rest.mean_of_others(j)) for j, p in enumerate(rest.probs)
-        ]
-        if to_others.is_lower_than(usual):
+        others = map(rest.mean_of_others, range(len(rest)))
+        if to_others.is_lower_than([*map(_relation_of_predictions, rest.probs, others)]):
             return True
     if members.truth is None:
         return False
@@ -303,5 +295,5 @@ def _relation_of_predictions(a: np.ndarray, b: np.ndarray) -> Relation:
     else:
         products = np.square(a @ b.T)
     error = float(np.sqrt(products.sum() / (len(a) - 1))) / size
-    carriers = min(count_carriers(np.square(x).sum(axis=-1)) for x in (a, b))
+    carriers = min(float(count_carriers(np.square(x).sum(axis=-1))) for x in (a, b))
     return Relation(float((a * b).sum()) / size, error, carriers)

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
-from .._engine.blocks import numpy_in_blocks
+from .._arrays import as_double
 from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
 from ..distributions.base import not_a_distribution, sum_of_other_classes
 from ..distributions.marginals import Atoms
 from ..events import Events, Family
+from ..io.blocks import in_blocks_of
 from ..losses import Loss, LossName, as_loss
 
 BINARY_DIGITS = 30
@@ -74,17 +74,15 @@ def ranking_scores(
     if not isinstance(q, Distribution):
         raise not_a_distribution(q)
 
-    def scores(part: Distribution[Any]) -> Any:
-        u = decompose(renormalized(part), loss, events=events)
+    def scores(part: Distribution[Any]) -> tuple[np.ndarray, ...]:
+        u = decompose(with_exact_ties(part), loss, events=events)
         summed: Any = u.sum(weights)
-        total, aleatoric, epistemic = (
-            to_numpy(getattr(summed, name)).astype(float) for name in PARTS
-        )
+        total, aleatoric, epistemic = (as_double(getattr(summed, name)) for name in PARTS)
         largest = float(np.max(u.loss.maximum))
         floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
-        return ((rounded(total), rounded(aleatoric), rounded(epistemic, floor)),)
+        return rounded(total), rounded(aleatoric), rounded(epistemic, floor)
 
-    ((total, aleatoric, epistemic),) = numpy_in_blocks(scores, q)
+    total, aleatoric, epistemic = in_blocks_of(scores, q)
     return Components(total, aleatoric, epistemic, n_members=q.n_members if q.finite else None)
 
 
@@ -105,21 +103,16 @@ class RankedScores:
     """
 
     def __init__(self, score: np.ndarray) -> None:
-        self.order = np.argsort(score)
-        ranked = score[self.order]
-        self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
-        """The last position of each level."""
-        self.sizes = np.diff(self.last, prepend=-1)
+        _, self.level, self.sizes = np.unique(score, return_inverse=True, return_counts=True)
+        self.order = np.argsort(self.level, kind="stable")
 
     def sums(self, x: np.ndarray) -> np.ndarray:
         """Sums of ``x`` (..., n) over the instances up to each level, (..., levels)."""
-        return np.cumsum(x[..., self.order], axis=-1)[..., self.last]
+        return np.cumsum(x[..., self.order], axis=-1)[..., np.cumsum(self.sizes) - 1]
 
     def of_instances(self, x: np.ndarray) -> np.ndarray:
         """From ``x`` (..., levels) what belongs to each instance, (..., n)."""
-        level = np.empty_like(self.order)
-        level[self.order] = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return x[..., level]
+        return x[..., self.level]
 
     @property
     def tie_share(self) -> float:
@@ -127,14 +120,14 @@ class RankedScores:
         return float(self.sizes[self.sizes > 1].sum() / len(self.order))
 
 
-def renormalized(q: Distribution[Any]) -> Distribution[Any]:
+def with_exact_ties(q: Distribution[Any]) -> Distribution[Any]:
     """An ensemble of exclusive classes in float64, summing to 1; anything else as it is."""
     if q.members is None or not q.exclusive:
         return q
     probs, weights = q.members
-    probs = to_numpy(probs).astype(float)
+    probs = as_double(probs)
     if weights is not None:
-        weights = to_numpy(weights).astype(float)
+        weights = as_double(weights)
     probs /= probs.sum(axis=-1, keepdims=True)
     return _Renormalized(probs, weights=weights, class_names=q.class_names, member_axis=0)
 

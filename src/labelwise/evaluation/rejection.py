@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -276,26 +277,18 @@ def reject_ranked(
     kept, sums = np.append(0, kept[there]), np.append(0.0, sums[there])
     n = int(kept[-1])
     sums = np.interp(np.arange(n + 1), kept, sums)  # within a tie the expected sum grows linearly
-    n_rejected = np.arange(n)
-    if shares is not None:
+    if shares is None:
+        n_rejected = np.arange(n)
+        shares = n_rejected / n
+    else:
         n_rejected = _count_rejected(n, shares)
-    rejected = n_rejected / n if shares is None else shares
     outcome = np.repeat(outcome, counts)
-    return RejectionCurve(kind, sums, outcome, rejected, n_rejected, ranked.tie_share)
+    return RejectionCurve(kind, sums, outcome, shares, n_rejected, ranked.tie_share)
 
 
 def _count_rejected(n: int, shares: np.ndarray) -> np.ndarray:
     """int(n·share), as in the paper's experiments; at least one instance is kept."""
     return np.minimum((n * shares).astype(np.int64), n - 1)
-
-
-def _count_groups_kept(order: np.ndarray, code: np.ndarray | None) -> np.ndarray:
-    """How many groups (or instances) the 1, 2, … most certain instances belong to."""
-    if code is None:
-        return np.arange(1, len(order) + 1)
-    first = np.zeros(len(order), dtype=bool)
-    first[np.unique(code[order], return_index=True)[1]] = True
-    return np.cumsum(first)
 
 
 def _bootstrap_band(
@@ -311,18 +304,18 @@ def _bootstrap_band(
         return np.asarray(on_grid.value)
 
     points, numbers = [], []
-    for counts in resampling.counts():
-        for count in counts:
-            replicate = reject_ranked(ranked, curve.outcome, curve.kind, count, shares)
-            points.append(values_of_band(replicate))
-            numbers.append([getattr(replicate, name) for name in SUMMARIES])
+    for counts in chain.from_iterable(resampling.counts()):
+        replicate = reject_ranked(ranked, curve.outcome, curve.kind, counts, shares)
+        points.append(values_of_band(replicate))
+        numbers.append([getattr(replicate, name) for name in SUMMARIES])
     bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
     n_kept = curve.n - _count_rejected(curve.n, at)
-    kept = _count_groups_kept(ranked.order, resampling.code)[n_kept - 1]
+    first_of_groups = np.unique(resampling.code[ranked.order], return_index=True)[1]
+    kept = np.searchsorted(np.sort(first_of_groups), n_kept)  # groups of the most certain instances
     interval = resampling.estimate(values_of_band(curve), np.asarray(points), bounds, kept)
     # The spread of a single group is not known.
     low, high = (
-        np.where((kept < 2) & np.isnan(end), bound, end)
+        np.where(np.isnan(end), bound, end)
         for end, bound in zip((interval.low, interval.high), bounds, strict=True)
     )
     summaries = {}

@@ -4,12 +4,10 @@ together?
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._engine.blocks import row_blocks
 from .._frames import same_rows
 from .._resampling import Estimate, check_confidence, group_codes, mean_over_groups
 from ._forecasts import forecasts
@@ -42,7 +40,8 @@ def brier_score(
     groups : array (N,), optional
         What belongs together (patients), for the interval.
     confidence : float
-        Of Student's t-interval over the cases or groups, which is on the log scale.
+        Of Student's t-interval over the cases or groups, which is on a scale that stays within the
+        bounds of the score. It cannot know of mistakes that are too rare to be among the cases.
 
     Returns
     -------
@@ -55,10 +54,12 @@ def brier_score(
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
 
-    def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
-        return np.asarray(np.sum((p - happened) ** 2, axis=1))
-
-    return _mean_score(of_rows, q, y_true, groups, confidence)
+    p, happened, _, exclusive = forecasts(q, y_true)
+    p -= happened
+    each = np.einsum("nk,nk->n", p, p)
+    highest = 2.0 if exclusive else float(p.shape[1])
+    # of probabilities that sum to 1 up to rounding
+    return _mean_score(each, max(highest, each.max(initial=0)), groups, confidence)
 
 
 def log_loss(
@@ -75,7 +76,8 @@ def log_loss(
 
     Times ln 2 it is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels
     that may occur together it is the sum over the labels of :math:`-\log_2` of the probability of
-    what happened. Without an interval where it is infinite. Other parameters as for `brier_score`.
+    what happened. Without an interval where it is infinite; the interval has no upper end where it
+    is 0, because the next case may cost any amount. Other parameters as for `brier_score`.
 
     Examples
     --------
@@ -84,32 +86,20 @@ def log_loss(
     """
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
 
-    def of_rows(p: np.ndarray, happened: np.ndarray, exclusive: bool) -> np.ndarray:
-        likely = np.where(happened, p, 1 - p)
-        if exclusive:
-            likely = p[happened][:, None]
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.maximum(-np.log2(likely).sum(axis=1), 0.0))
-
-    return _mean_score(of_rows, q, y_true, groups, confidence)
-
-
-def _mean_score(
-    of_rows: Callable[[np.ndarray, np.ndarray, bool], np.ndarray],
-    q: Any,
-    y_true: Any,
-    groups: Any,
-    confidence: float,
-) -> Estimate:
-    """The mean over the instances; ``of_rows`` takes forecasts and what happened to the score of
-    each.
-    """
-    check_confidence(confidence)
     p, happened, _, exclusive = forecasts(q, y_true)
-    each = np.empty(len(p))
-    for rows in row_blocks(*p.shape):
-        each[rows] = of_rows(p[rows], happened[rows], exclusive)
+    if exclusive:
+        p = p[happened][:, None]
+    else:
+        np.subtract(1, p, out=p, where=~happened)
+    with np.errstate(divide="ignore"):
+        each = np.maximum(-np.log2(p, out=p).sum(axis=1), 0.0)
+    return _mean_score(each, np.inf, groups, confidence)
+
+
+def _mean_score(each: np.ndarray, highest: float, groups: Any, confidence: float) -> Estimate:
+    """The mean score of the instances, which lies between 0 and ``highest``."""
+    check_confidence(confidence)
     code, _ = group_codes(groups, len(each))
     if np.any(np.isinf(each)):
         return Estimate(np.inf, confidence=confidence)
-    return mean_over_groups(each, code, confidence, bounds=(0.0, np.inf))
+    return mean_over_groups(each, code, confidence, bounds=(0.0, highest))

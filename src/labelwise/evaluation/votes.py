@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import as_double, quotient
 from .._errors import InputError
-from .._frames import columns_by_class, same_rows
+from .._frames import columns_by_class, repeated, same_rows
 from .._resampling import group_codes
 from .._validation.labels import as_labels, as_numpy, plain_labels
 from ..decomposition import PARTS, Uncertainty, decompose
@@ -65,7 +65,7 @@ class Votes:
     @cached_property
     def claimed(self) -> np.ndarray:
         """Claimed TU, AU and EU, (3, N, E)."""
-        return np.stack([to_numpy(getattr(self.u, part)).astype(float) for part in PARTS])
+        return np.stack([as_double(getattr(self.u, part)) for part in PARTS])
 
     @cached_property
     def observed(self) -> np.ndarray:
@@ -82,15 +82,14 @@ class Votes:
         """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E);
         A = 0 for fewer than three.
         """
-        means: list[np.ndarray] = []
+        means = []
         for answer in () if self.answers is None else self.answers:
             n = self.n - ~np.isnan(answer[:, :1])
             enough = n[:, 0] >= 2
             if enough.any():
-                yes = self.yes - np.nan_to_num(answer)
-                observed = pair_statistics(yes[enough], n[enough], self.mean[enough])
-                claimed = self.claimed[:, enough]
-                means.append(np.stack([claimed.mean(axis=1), observed.mean(axis=1)], axis=1))
+                yes = (self.yes - np.nan_to_num(answer))[enough]
+                observed = pair_statistics(yes, n[enough], self.mean[enough])
+                means.append(np.stack([self.claimed[:, enough], observed], axis=1).mean(axis=2))
         if len(means) < 3:
             means = []
         return np.reshape(means, (len(means), len(PARTS), 2, self.mean.shape[1]))
@@ -98,8 +97,8 @@ class Votes:
 
 def claimed_share(u: Uncertainty) -> np.ndarray:
     """AU/TU; 1 where there is no uncertainty."""
-    total, aleatoric = (to_numpy(x).astype(float) for x in (u.total, u.aleatoric))
-    return np.where(total > 0, np.minimum(aleatoric / np.where(total > 0, total, 1), 1), 1.0)
+    share = quotient(as_double(u.aleatoric), as_double(u.total), 1.0)
+    return np.asarray(np.minimum(share, 1.0))
 
 
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -169,7 +168,6 @@ def read_votes(
             f"{n}. One vote cannot tell disagreement from error"
         )
     code, _ = group_codes(groups, n)
-    code = np.arange(n) if code is None else code
     values, code = np.unique(code[keep], return_inverse=True)
     if len(values) < 2:
         raise ValueError(
@@ -179,7 +177,7 @@ def read_votes(
         q = q[keep]
     return Votes(
         decompose(q, "squared", events=family),
-        np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1),
+        np.clip(as_double(q.marginal(family).mean[0]), 0, 1),
         yes[keep],
         total[keep],
         None if answers is None else answers[:, keep],
@@ -216,13 +214,6 @@ def count_votes(
     return yes, total[:, 0]
 
 
-def _annotator_names(annotators: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(map(str, annotators)) if not isinstance(annotators, str) else ()
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
-    return names
-
-
 def _votes_for_events(
     q: Distribution, votes: Any, annotators: Sequence[str] | None, inside: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -230,7 +221,11 @@ def _votes_for_events(
     ``inside`` (K, E) says which classes are in which events.
     """
     k, n = q.n_classes, q.batch_shape[0]
-    names = None if annotators is None else _annotator_names(annotators)
+    names = annotators
+    if names is not None:
+        names = () if isinstance(names, str) else tuple(map(str, names))
+        if len(names) < 2 or repeated(names) is not None:
+            raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
     class_names = q.class_names or tuple(map(str, range(k)))
     if not q.exclusive:
         answers = _answers_of_annotators(votes, n, k, names)

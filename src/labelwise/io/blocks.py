@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array
 from .._engine.blocks import library_of, row_blocks
 from ..distributions import Distribution
 from .predictions import Predictions
@@ -58,9 +58,3 @@ def in_blocks_of(
         for result, part in zip(results, parts, strict=True):
             result[rows] = part
     return tuple(results)
-
-
-def mean_of(q: Distribution | Predictions) -> np.ndarray:
-    """The mean probabilities (..., K) in the type of the predictions."""
-    (mean,) = in_blocks_of(lambda block: (block.mean(),), q)
-    return to_numpy(mean)

@@ -11,11 +11,12 @@ import numpy as np
 
 from .._errors import InputError, did_you_mean
 from .._frames import same_rows
+from .._resampling import group_codes
 from .._validation.labels import as_labels
 from ..events import Events, as_events
-from ._input import case_groups, one_class_each
+from ._input import one_class_each
 from ._predictor import EventThreshold, SetPredictor
-from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
+from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 
 GUARANTEES = ("class", "marginal")
 
@@ -89,24 +90,23 @@ def fit_sets(
     if not len(y):
         raise ValueError("`y_cal` must have at least one case; got none")
     p = p.reshape(len(y), -1)
-    code = case_groups(groups, len(y))
+    code, _ = group_codes(groups, len(y))
     kind, pools = _events_with_guarantee(guarantee, names)
-    own = -p[np.arange(len(y)), y].astype(float)
+    own = -p[np.arange(len(y)), y]
     fitted = []
     for name, classes in pools:
         here = np.isin(y, classes)
-        threshold, n_groups = threshold_over_groups(own[here], level, code[here])
+        threshold, n_groups = conformal_threshold(own[here], level, code[here])
         of_groups = None if groups is None else n_groups
         fitted.append(EventThreshold(name, classes, threshold, int(here.sum()), of_groups))
-    events = tuple(fitted)
-    check_enough_calibration_cases(events, level, names)
+    _check_enough_calibration_cases(fitted, level, names)
     thresholds = np.full(len(names), -inf)
-    for event in events:
+    for event in fitted:
         inside = list(event.classes)
         thresholds[inside] = np.maximum(thresholds[inside], event.threshold)
     return SetPredictor(
         thresholds=thresholds,
-        events=events,
+        events=tuple(fitted),
         class_names=names,
         coverage=float(coverage),
         kind=kind,
@@ -143,7 +143,7 @@ def _events_with_guarantee(
     return "events", pools
 
 
-def check_enough_calibration_cases(
+def _check_enough_calibration_cases(
     events: Sequence[EventThreshold], level: Fraction, names: Sequence[str]
 ) -> None:
     """Refuse a level for which an event has too few calibration cases (or groups) for any finite

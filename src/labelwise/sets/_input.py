@@ -9,24 +9,17 @@ import numpy as np
 from .._errors import InputError
 from .._resampling import group_codes
 from .._validation.probabilities import check_sums
-from ..distributions import Distribution
 from ..evaluation._forecasts import ROUNDED, mean_probabilities
-from ..io import Predictions
-from ..io.blocks import mean_of
 
 
 def class_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool]:
-    """Mean probabilities (..., K) in the type of the predictions, the class names if any, and
-    whether labels may occur together. Memory: the means.
+    """Mean probabilities (..., K), the class names if any, and whether labels may occur
+    together. Memory: the means.
     """
-    if isinstance(q, Predictions):
-        return mean_of(q), q.class_names, bool(q.multilabel)
-    if isinstance(q, Distribution):
-        return mean_of(q), q.class_names, not q.exclusive
-    p, names, _ = mean_probabilities(q, name)
-    if p.size:
+    p, names, exclusive = mean_probabilities(q, name)
+    if exclusive is None and p.size:
         check_sums(p, name, ROUNDED)
-    return p, names, False
+    return p, names, exclusive is False
 
 
 def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -40,13 +33,6 @@ def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | Non
             "lw.sets.fit_labels: yes, no or unsure"
         )
     return p, names
-
-
-def case_groups(groups: Any, n: int) -> np.ndarray:
-    """The group of each of ``n`` cases: 0, 1, …; each its own if none are given."""
-    if groups is None:
-        return np.arange(n)
-    return np.asarray(group_codes(groups, n)[0])
 
 
 def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.ndarray, str, str]:
@@ -63,4 +49,4 @@ def groups_to_evaluate(groups: Any, n: int, fitted_by_group: bool) -> tuple[np.n
     note = ""
     if groups is not None:
         note = f" Shares are those of {who}; intervals allow for dependence within groups."
-    return case_groups(groups, n), estimand, note
+    return group_codes(groups, n)[0], estimand, note

@@ -78,7 +78,7 @@ class SetPredictor(Fitted):
         """
         p, names = one_class_each(q, "q")
         check_fitted_classes(p.shape[-1], names, self.class_names)
-        member = p >= -self.thresholds  # compared in double precision
+        member = p >= -self.thresholds
         return PredictionSets(member, self.class_names, self.guarantee)
 
     def evaluate(
@@ -110,15 +110,15 @@ class SetPredictor(Fitted):
         return f"Sets of classes. {self.guarantee}"
 
     def _columns(self) -> dict[str, Any]:
+        classes = []
+        for event in self.events:
+            classes.append(first_names([self.class_names[k] for k in event.classes]))
         columns: dict[str, Any] = {
             "guarantee_for": [event.name for event in self.events],
-            "classes": [self._class_list(event) for event in self.events],
+            "classes": classes,
             "n_cases": [event.n_cases for event in self.events],
         }
         if self.grouped:
             columns["n_groups"] = [event.n_groups for event in self.events]
         # a class is in the set if its score -p is at most its threshold
         return columns | {"in_set_from": [-event.threshold for event in self.events]}
-
-    def _class_list(self, event: EventThreshold) -> str:
-        return first_names([self.class_names[k] for k in event.classes])

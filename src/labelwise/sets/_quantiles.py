@@ -32,35 +32,17 @@ def fewest_cases(level: Fraction) -> int:
     return ceil(1 / (1 - level)) - 1
 
 
-def conformal_threshold(
-    scores: np.ndarray, level: Fraction, groups: np.ndarray | None = None
-) -> float:
-    r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i +
-    1)`, or ∞.
+def conformal_threshold(scores: np.ndarray, level: Fraction, code: np.ndarray) -> tuple[float, int]:
+    r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (G + 1)`, or ∞,
+    and the number G of groups.
 
-    Without ``groups`` (0, 1, … for each score) it is the score of rank ⌈(n + 1) · coverage⌉,
-    computed in integers. With them, each group has the weight 1, shared by its scores; sums that
-    are equal up to rounding count as equal.
+    Each group has the weight 1, shared by its scores; sums that are equal up to rounding count as
+    equal. If each score is a group of its own, t is the score of rank ⌈(n + 1) · coverage⌉.
     """
+    _, groups, sizes = np.unique(code, return_inverse=True, return_counts=True)
     order = np.argsort(scores, kind="stable")
-    if groups is None:
-        place = ceil((len(scores) + 1) * level) - 1
-    else:
-        sums = np.cumsum(1.0 / np.bincount(groups)[groups[order]])
-        total = sums[-1:].sum() + 1.0
-        rounding = len(sums) * np.finfo(float).eps * total
-        place = int(np.searchsorted(sums, float(level) * total - rounding))
-    if place >= len(scores):
-        return inf
-    return float(scores[order[place]])
-
-
-def threshold_over_groups(
-    scores: np.ndarray, level: Fraction, code: np.ndarray
-) -> tuple[float, int]:
-    """`conformal_threshold` of scores that belong to the groups ``code``, and the number of
-    groups.
-    """
-    found, groups = np.unique(code, return_inverse=True)
-    each_alone = len(found) == len(scores)
-    return conformal_threshold(scores, level, None if each_alone else groups), len(found)
+    sums = np.cumsum(1 / sizes[groups[order]])
+    wanted = float(level) * (len(sizes) + 1)
+    place = int(np.searchsorted(sums, wanted - len(sums) * np.finfo(float).eps * wanted))
+    threshold = inf if place >= len(scores) else float(scores[order[place]])
+    return threshold, len(sizes)

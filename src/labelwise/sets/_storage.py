@@ -63,20 +63,13 @@ def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
             raise ValueError(
                 f"`path` must be a file of fitted sets, written by `save`; got {kind!r:.60}"
             )
+        fields["class_names"] = tuple(fields["class_names"])
+        for name in ("thresholds", "lower", "upper", "n_present", "n_absent"):
+            if name in fields:  # lists of a number for each class
+                fields[name] = np.asarray(fields[name])
         if kind == LABELS:
-            return LabelThresholds(
-                **_class_values_as_arrays(fields, "lower", "upper", "n_present", "n_absent")
-            )
+            return LabelThresholds(**fields)
         events = []
         for event in fields["events"]:
             events.append(EventThreshold(**event | {"classes": tuple(event["classes"])}))
-        fields["events"] = tuple(events)
-        return SetPredictor(**_class_values_as_arrays(fields, "thresholds"))
-
-
-def _class_values_as_arrays(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The fields with these lists of a number for each class as arrays."""
-    fields["class_names"] = tuple(fields["class_names"])
-    for name in names:
-        fields[name] = np.asarray(fields[name])
-    return fields
+        return SetPredictor(**fields | {"events": tuple(events)})

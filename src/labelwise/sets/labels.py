@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._frames import same_rows
-from .._resampling import Estimate, check_confidence, share_estimate
+from .._resampling import Estimate, check_confidence, group_codes, share_estimate
 from .._validation.labels import check_fitted_classes, outcomes_by_class
-from ._input import case_groups, class_probabilities, groups_to_evaluate
+from ._input import class_probabilities, groups_to_evaluate
 from ._label_results import LabelAnswers, LabelEvaluation
-from ._quantiles import as_guarantee_level, fewest_cases, threshold_over_groups
+from ._quantiles import as_guarantee_level, conformal_threshold, fewest_cases
 from ._storage import LABELS, Fitted
 
 
@@ -165,11 +165,11 @@ def fit_labels(
     y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)
-    code = case_groups(groups, len(p))
+    code, _ = group_codes(groups, len(p))
     lower, upper = np.empty(k), np.empty(k)
     unit = "cases" if groups is None else "groups"
     for j, name in enumerate(names):
-        here, scores = present[:, j], p[:, j].astype(float)
+        here, scores = present[:, j], p[:, j]
         whom = f"{unit} with the label {name!r}"
         lower[j] = -_label_threshold(-scores[here], 1 - miss, code[here], "miss_rate", whom)
         whom = f"{unit} without the label {name!r}"
@@ -194,7 +194,7 @@ def _label_threshold(
     scores: np.ndarray, level: Fraction, code: np.ndarray, option: str, whom: str
 ) -> float:
     """The threshold that a share ``level`` of new scores does not exceed, on average."""
-    threshold, n = threshold_over_groups(scores, level, code)
+    threshold, n = conformal_threshold(scores, level, code)
     needed = fewest_cases(level)
     if n < needed:
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._arrays import quotient
 from .design import Design
 
 
@@ -47,5 +48,4 @@ def _mean_square(effects: np.ndarray, df: int) -> np.ndarray:
 
 def shares_of_sources(parts: np.ndarray) -> np.ndarray:
     """Parts (S, ...) divided by their sum."""
-    whole = parts.sum(axis=0)
-    return np.asarray(parts / np.where(whole > 0, whole, 1))
+    return quotient(parts, parts.sum(axis=0), 0)

@@ -50,14 +50,15 @@ def find_sources(
     deviation = law.deviation.reshape(len(law.t), -1, k)
     means = design.cell_means(deviation)
     variance = np.full((1, k), np.nan)
-    # nothing to compare with
-    tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
     if crossed or design.replicated:
         variance = variance_components(design, deviation)
-        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
     if crossed:
         in_order = (means, means.swapaxes(0, 1))
         tests = [permute_levels(of_factor, n_permutations, rng) for of_factor in in_order]
+    elif design.replicated:
+        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
+    else:  # nothing to compare with
+        tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
     p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
     cell_sizes = design.cell_sizes
     return Sources(
@@ -103,31 +104,29 @@ def _contributions_of_sources(
     the instances, which add up to its main effect.
 
     The main effects are :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
-    D(\bar\theta_A \Vert \bar\theta)`. The interaction is what the cells' disagreement exceeds
-    them by. It is not negative: for squared loss by the analysis of variance, for log loss because
-    independent factors tell at least as much about Y together as one by one.
+    D(\bar\theta_A \Vert \bar\theta)`. The interaction is what the cells' disagreement exceeds them
+    by, and replicates are what the members' exceeds that. Neither is negative, the interaction for
+    squared loss by the analysis of variance, for log loss because independent factors tell at least
+    as much about Y together as one by one.
     """
     mt, mc = law.mean
 
-    def between(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What each group adds to E D(group mean ‖ mean), and the groups' means: of the event, its
-        complement and the deviation.
-        """
+    def between(groups: np.ndarray) -> np.ndarray:
+        """What each group of members adds to E D(group mean ‖ mean)."""
         total, average = averages_within(groups, design.weights)
         t, c, d = (np.tensordot(average, x, 1) for x in (law.t, law.c, law.deviation))
         divergence = loss.divergence(t, mt, c, mc, d)
-        return total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence, t, c, d
+        return np.asarray(total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence)
 
     values, levels = {}, {}
     for name, codes in zip(design.levels, design.codes, strict=True):
-        by_level = between(codes)[0]
+        by_level = between(codes)
         values[name] = by_level.sum(axis=0)
         levels[name] = by_level.reshape(len(by_level), -1, by_level.shape[-1]).mean(axis=1)
-    own = design.cells
-    cells, t, c, d = between(own)
+    cells = between(design.cells).sum(axis=0)
     if len(values) > 1:
-        values[INTERACTION] = np.maximum(cells.sum(axis=0) - sum(values.values()), 0)
+        values[INTERACTION] = np.maximum(cells - sum(values.values()), 0)
     if design.replicated:
-        inside = loss.divergence(law.t, t[own], law.c, c[own], law.deviation - d[own])
-        values[REPLICATES] = np.tensordot(design.weights, inside, 1)
+        members = between(np.arange(len(law.t))).sum(axis=0)
+        values[REPLICATES] = np.maximum(members - cells, 0)
     return values, levels

@@ -16,8 +16,7 @@ def as_member_names(
     their ``factors``, if these tell them apart.
     """
     if names is None:
-        levels = zip(*(factors or {}).values(), strict=True)
-        joined = tuple(map(" / ".join, levels))
+        joined = _joined_levels(factors or {})
         return joined if joined and repeated(joined) is None else None
     return check_name_list(names, n_members, "member_names", f"{n_members} members")
 
@@ -53,8 +52,5 @@ def _joined_levels(factors: Factors) -> tuple[str, ...]:
 
 def varying_factors(factors: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
     """The factors that have several levels."""
-    varying = {}
-    for key, levels in (factors or {}).items():
-        if len(set(levels)) > 1:
-            varying[key] = tuple(levels)
-    return varying
+    given = (factors or {}).items()
+    return {key: tuple(levels) for key, levels in given if len(set(levels)) > 1}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._arrays import quotient
 from .._engine.blocks import row_blocks
 
 
@@ -34,7 +35,7 @@ def permute_levels(
     orders = np.insert(orders, 0, np.arange(n), axis=1)
     levels = orders.swapaxes(1, 2).reshape(len(orders), -1)
     effect = (means - means.mean(axis=0)).reshape(-1, *means.shape[2:])
-    return _test_of_levels(effect, levels, (n - 1) * (blocks - 1), 1 / len(orders))
+    return _test_of_levels(effect, levels, 1 / len(orders))
 
 
 def permute_members(
@@ -47,7 +48,7 @@ def permute_members(
     same = [*counts.tolist(), *np.bincount(counts).tolist()]
     smallest = max(prod(map(factorial, same)) / factorial(m), 1 / len(levels))
     effect = deviation - deviation.mean(axis=0)
-    return _test_of_levels(effect, levels, m - len(counts), smallest)
+    return _test_of_levels(effect, levels, smallest)
 
 
 def _orders_of_blocks(
@@ -63,14 +64,16 @@ def _orders_of_blocks(
     return np.concatenate([observed, drawn])
 
 
-def _test_of_levels(
-    units: np.ndarray, levels: np.ndarray, noise_df: int, smallest: float
-) -> PermutationTest:
-    """The mean square between the levels that units (U, N, K) have, (P, U) in all arrangements,
-    against that within them.
+def _test_of_levels(units: np.ndarray, levels: np.ndarray, smallest: float) -> PermutationTest:
+    """The share of the sum of squares of units (U, N, K) that lies between the levels that they
+    have, (P, U) in all arrangements, the observed one first; labels are adjusted by the largest
+    share of all labels.
+
+    The share grows with the F statistic, the mean square between levels against that of the
+    interaction (or of the members of a level).
     """
     by_label = np.ascontiguousarray(units.transpose(2, 0, 1))
-    products = (by_label @ by_label.transpose(0, 2, 1)) / units.shape[1]
+    products = by_label @ by_label.transpose(0, 2, 1)
     products = np.concatenate([products, products.sum(axis=0, keepdims=True)])
     flat = products.reshape(len(products), -1).T  # pairs of units, for each label and all together
     sizes = np.bincount(levels[0])
@@ -79,26 +82,9 @@ def _test_of_levels(
         some = levels[rows]
         together = (some[:, :, None] == some[:, None, :]) / sizes[some][:, :, None]
         squares.append(together.reshape(len(some), -1) @ flat)
-    between = np.maximum(np.concatenate(squares), 0)
-    within = np.maximum(np.einsum("kuu->k", products) - between, 0)
-    df = len(sizes) - 1
-    return _permutation_p_values(between / df, df, within / noise_df, noise_df, smallest)
-
-
-def _permutation_p_values(
-    main: np.ndarray, df: int, noise: np.ndarray, noise_df: int, smallest: float
-) -> PermutationTest:
-    """From the mean squares (P, K + 1) of all arrangements, the observed one first; labels are
-    adjusted by the largest statistic of all labels.
-
-    The statistic is the main effect in standard errors, put into −1 to 1. Its mean square is
-    compared with that of the interaction (or of the members of a level), which is what it is on
-    average without an effect. The variances are those of normal effects, but for a common scale.
-    """
-    effect = main - noise
-    scale = np.sqrt(noise**2 / df + noise**2 / noise_df + effect**2)
+    total = np.einsum("kuu->k", products)
     # A label on which all members agree has no effect.
-    statistic = np.where(scale > 0, effect / np.where(scale > 0, scale, 1), -1)
-    reached = statistic[0] - 1e-9
-    label_p = (statistic[:, :-1].max(axis=1)[:, None] >= reached[:-1]).mean(axis=0)
-    return PermutationTest(float((statistic[:, -1] >= reached[-1]).mean()), label_p, smallest)
+    share = quotient(np.concatenate(squares), total, -1)
+    reached = share[0] - 1e-9
+    label_p = (share[:, :-1].max(axis=1)[:, None] >= reached[:-1]).mean(axis=0)
+    return PermutationTest(float((share[:, -1] >= reached[-1]).mean()), label_p, smallest)
