@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from .._arrays import Array
 from .._errors import InputError, suggest
@@ -23,6 +22,7 @@ from .cases import Case
 from .images import Volume
 
 PLANES = 8  # looked at to tell classes from regions
+TINY = float(np.finfo(np.float32).tiny)  # has no entropy, but a logarithm
 MOST_LABELS = 1000  # an image that is taken for a label map has more
 SENTENCES = {
     "votes": "label maps. Votes have no aleatoric part: AU is 0, and EU is TU",
@@ -87,31 +87,35 @@ class Predicted:
         """What the members were taken for."""
         return SENTENCES[self.kind].format(len(self.channels))
 
-    def _chances(self, m: int, z: int, channels: Sequence[int]) -> Array:
-        """The probabilities of some channels by a member, in a plane; a vote is 0 or 1."""
-        if self.kind != "votes":
-            return self.arrays[m][channels, z]
-        plane = self.arrays[m][z]
-        return np.stack([plane == label for label in channels], dtype=np.float32, casting="unsafe")
+    def _chance(self, m: int, z: int, channel: int) -> Array:
+        """The probability of a channel by a member, in a plane; a vote is true or false."""
+        if self.kind == "votes":
+            return self.arrays[m][z] == channel
+        return self.arrays[m][channel, z]
 
     def _average(self, z: int) -> None:
         """Check probabilities, and find the most likely class by the mean and by each member."""
         mean = np.zeros((len(self.channels), *self.mean[z].shape), np.float32)
         for m, volume in enumerate(self.case.members):
-            chances = self._chances(m, z, self.channels)
-            try:
-                rows = np.moveaxis(chances, 0, -1)[None]
-                check_probabilities(rows, "values", sum_to_one=self.kind != "regions")
-            except InputError as error:  # its advice is about other options
-                raise volume.error(error.sentence) from error
+            if self.kind != "votes":
+                rows = np.moveaxis(self.arrays[m][:, z], 0, -1)[None]
+                try:
+                    check_probabilities(rows, "values", sum_to_one=self.kind != "regions")
+                except InputError as error:  # its advice is about other options
+                    raise volume.error(error.sentence) from error
             if self.kind == "probabilities":
-                self.members[m][z] = most_likely(chances)
-            mean += chances
+                self.members[m][z] = most_likely(self.arrays[m][:, z])
+            for k, channel in enumerate(self.channels):
+                mean[k] += self._chance(m, z, channel)
         mean /= len(self.arrays)
+        np.minimum(mean, 1, out=mean)  # may be larger by rounding
         self.mean[z] = np.array(self.channels)[most_likely(mean)]
+        outcomes = list(mean)
         if self.kind == "regions":  # each has an entropy of its own
-            mean = np.concatenate([mean, 1 - mean])
-        self.entropy += float(entr(mean).sum(dtype=float) / np.log(2))
+            outcomes += list(1 - mean)
+        for chance in outcomes:
+            logarithms = np.log2(np.maximum(chance, TINY))
+            self.entropy -= float((chance * logarithms).sum(dtype=float))
 
     def structures(self, events: Events | None) -> list[Structure]:
         """All classes but the background, then the events."""
@@ -165,11 +169,12 @@ class Predicted:
     ) -> None:
         """Fill volumes of the parts of uncertainty."""
         for z in range(len(self.mean)):
-            chances = []
-            for m in range(len(self.arrays)):
-                chance = self._chances(m, z, structure.channels).sum(axis=0, dtype=np.float32)
-                chances.append(np.minimum(chance, 1))  # a sum may be larger by its rounding
-            u = decompose(MultiLabelEnsemble(np.stack(chances)[..., None]), loss)
+            chances = np.zeros((len(self.arrays), *self.mean[z].shape), np.float32)
+            for m, chance in enumerate(chances):
+                for channel in structure.channels:
+                    chance += self._chance(m, z, channel)
+                np.minimum(chance, 1, out=chance)  # a sum may be larger by its rounding
+            u = decompose(MultiLabelEnsemble(chances[..., None]), loss)
             for part, volume in volumes.items():
                 volume[z] = getattr(u, part)[..., 0]
 
