@@ -95,7 +95,8 @@ def test_arrays_without_an_affine_are_said_to_be_so(here: Path) -> None:
         (("fold_0", "fold_9"), "fold_9"),
         ((*FOLDS, "--event", "any=livr"), "Did you mean 'liver'"),
         ((*FOLDS, "--event", "any"), "--event: expected such as"),
-        ((*FOLDS, "--class-names", "x=liver"), "--class-names: expected 1=liver"),
+        ((*FOLDS, "--class-names", "x=liver"), "must be names by label; got 'x'"),
+        ((*FOLDS, "--class-names", "1=liver,tumor"), "must be names by label; got 'tumor'"),
         ((*FOLDS, "--truth", "fold_0/a.nii.gz"), "case 'b' is missing"),
     ],
 )

@@ -142,3 +142,12 @@ def test_only_one_of_sform_and_qform_is_needed(tmp_path: Path) -> None:
         image.to_filename(tmp_path / name)
     (case,) = lw.dense.cases(tmp_path / "s.nii", tmp_path / "q.nii")
     assert case.grid.spacing == pytest.approx([4, 0.7, 0.7])
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (0, 5, 6)])
+def test_images_without_three_axes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.save(tmp_path / "a.npy", np.zeros(shape))
+    nifti(tmp_path / "b.nii", np.zeros((5, 6)), dtype="u1")
+    for name in ("a.npy", "b.nii"):
+        with pytest.raises(InputError, match=f"{name}: shape: must have three axes, none empty"):
+            lw.dense.cases(tmp_path / name, tmp_path / name)

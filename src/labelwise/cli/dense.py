@@ -10,12 +10,32 @@ import click
 from .._errors import InputError
 from .._tables import counted
 from ._input import Choice, loss_option
+from ._input import _class_names as names_in_order
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
 COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
 COLUMNS += ["au_per_volume", "dice"]
+
+
+def _class_names(context: Any, option: Any, value: str | None) -> Any:
+    """Names in order, or by label value."""
+    if value is None or "=" not in value:
+        return names_in_order(value)
+    pairs = (text.partition("=") for text in value.split(","))
+    return {label: name for label, _, name in pairs}
+
+
+def _events(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, list[str]]:
+    """Classes by the name of the event."""
+    found = {}
+    for text in values:
+        name, _, labels = text.partition("=")
+        if not name or not labels:
+            raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
+        found[name] = labels.split(",")
+    return found
 
 
 @click.command()
@@ -32,7 +52,7 @@ COLUMNS += ["au_per_volume", "dice"]
 @click.option(
     "--class-names",
     metavar="NAMES",
-    callback=lambda context, option, value: _class_names(value),
+    callback=_class_names,
     help="background,liver,tumor, or 1=necrosis,2=edema,4=core.  [default: from dataset.json]",
 )
 @click.option(
@@ -40,7 +60,7 @@ COLUMNS += ["au_per_volume", "dice"]
     "events",
     multiple=True,
     metavar="NAME=LABELS",
-    callback=lambda context, option, value: dict(map(_event, value)),
+    callback=_events,
     help='A structure made of others, such as "tumor=2,3"; may be repeated.',
 )
 @click.option(
@@ -110,22 +130,3 @@ def command(
         title = "Failure detection: area under risk (1 − Dice) and coverage, lower is better"
         echo_table(title, list(detection[0]), [list(entry.values()) for entry in detection])
     echo(f"Written to {output}")
-
-
-def _class_names(value: str | None) -> Any:
-    """Names in order, or by label value."""
-    from ._input import _class_names as names_in_order
-
-    if value is None or "=" not in value:
-        return names_in_order(value)
-    try:
-        return {int(label): name for label, name in (x.split("=") for x in value.split(","))}
-    except ValueError as error:
-        raise InputError(f"--class-names: expected 1=liver,2=tumor; got {value!r}") from error
-
-
-def _event(text: str) -> tuple[str, list[str]]:
-    name, _, labels = text.partition("=")
-    if not name or not labels:
-        raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
-    return name, labels.split(",")

@@ -15,7 +15,7 @@ from ..io.csv import csv_texts
 from .cases import Case
 from .figures import Picture, cut_planes, draw
 from .maps import Settings, file_name, write_maps, write_segmentation
-from .predictions import Predicted
+from .predictions import PredictedVolumes
 from .structures import Row, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
@@ -83,7 +83,7 @@ def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
     if record.is_file():
         return Finished(*json.loads(record.read_text(encoding="utf-8")))
-    predicted = Predicted(case)
+    predicted = PredictedVolumes(case)
     finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
     for details in examine(predicted, settings.loss, settings.events, settings.parts):
