@@ -40,6 +40,7 @@ def test_nnunet_folders_with_truth(here: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 members × 6 cases: probabilities of 3 classes" in result.output
     assert "10 of 18 structures, by doubt" in result.stdout
+    assert "  dice" in result.stdout
     assert "Failure detection" in result.stdout
     for score in ("eu_per_volume", "entropy_per_volume", "pairwise_dice", "mean_entropy"):
         assert result.stdout.count(f" {score} ") >= 3
@@ -77,6 +78,7 @@ def test_votes_say_that_they_have_no_aleatoric_part(here: Path) -> None:
     result = run("dense", *files, *names, "-o", "out")
     assert result.exit_code == 0, result.output
     assert "Votes have no aleatoric part: AU is 0" in result.output
+    assert "  dice" not in result.stdout  # without truth
     assert "core" in result.stdout
     assert "necrosis" in result.stdout
 

@@ -16,7 +16,7 @@ from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
 COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
-COLUMNS += ["au_per_volume", "dice"]
+COLUMNS += ["au_per_volume", "dice"]  # the last with truth
 
 
 def _class_names(context: Any, option: Any, value: str | None) -> Any:
@@ -108,14 +108,14 @@ def command(
     from ..dense.cases import cases as find_cases
     from ..dense.folder import by_doubt, write_folder
     from ..dense.maps import Settings
-    from ..dense.scores import failure_detection
+    from ..dense.scores import detect_segmentation_failures
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
         examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
     rows = [row for one in examined for row in one.structures]
-    detection = failure_detection(rows)
+    detection = detect_segmentation_failures(rows)
     if as_json:
         echo_json({"structures": rows, "failure_detection": detection})
         return
@@ -124,8 +124,9 @@ def command(
         echo(f"{size}: {sentence}", err=True)
     if not all(case.grid.placed for case in found):
         echo("Files without an affine: voxels are taken to be 1 mm apart", err=True)
-    shown = [[row.get(key) for key in COLUMNS] for row in by_doubt(rows)[:SHOWN]]
-    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", COLUMNS, shown)
+    columns = COLUMNS if truth else COLUMNS[:-1]
+    shown = [[row[key] for key in columns] for row in by_doubt(rows)[:SHOWN]]
+    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", columns, shown)
     if detection:
         title = "Failure detection: area under risk (1 − Dice) and coverage, lower is better"
         echo_table(title, list(detection[0]), [list(entry.values()) for entry in detection])

@@ -60,14 +60,14 @@ def write_folder(
     for case in cases:
         if case.name in shown:
             _finish(case, folder, settings)
-    write_rows(folder / "cases.csv", rows)
-    write_rows(folder / "components.csv", [row for one in finished for row in one.components])
+    write_dense_table(folder / "cases.csv", rows)
+    write_dense_table(folder / "components.csv", [row for one in finished for row in one.components])
     if settings.figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished
 
 
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
+def write_dense_table(path: Path, rows: Sequence[Row]) -> None:
     """Write a table as CSV."""
     columns = list(rows[0]) if rows else ["case"]
     write_file(path, "".join(csv_texts([columns, *(list(row.values()) for row in rows)])))

@@ -21,7 +21,7 @@ FEWEST = 5  # cases; an area over fewer says nothing
 N_BOOTSTRAP = 500
 
 
-def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def detect_segmentation_failures(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
     cases; that of random rejection is the mean of 1 − Dice.
     """

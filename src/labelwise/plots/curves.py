@@ -33,15 +33,17 @@ def plot_rejection(
         raise ValueError("`curves` must hold at least one curve")
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
-        style = line_style(i, name)
         kept = curve.rejected <= MOST_REJECTED
+        style = line_style(i, name)
         ax.plot(100 * curve.rejected[kept], curve.value[kept], label=name or None, **style)
-        if curve.band is not None:
-            band, shade = curve.band, {"color": style["color"], "alpha": 0.15, "linewidth": 0}
-            ax.fill_between(100 * band.rejected, band.low, band.high, **shade)
     ax.axhline(first.random, label="random", **REFERENCE)
     kept = first.rejected <= MOST_REJECTED
     ax.plot(100 * first.rejected[kept], first.oracle[kept], ":", label="oracle", **REFERENCE)
+    ax.autoscale(False)  # bands are wide where few are left
+    for i, (name, curve) in enumerate(named.items()):
+        if curve.band is not None:
+            shade = {"color": line_style(i, name)["color"], "alpha": 0.15, "linewidth": 0}
+            ax.fill_between(100 * curve.band.rejected, curve.band.low, curve.band.high, **shade)
     mean = first.kind
     if first.kind != "accuracy":
         mean = f"mean {first.kind}"
