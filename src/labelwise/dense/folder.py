@@ -61,7 +61,9 @@ def write_folder(
         if case.name in shown:
             _finish(case, folder, settings)
     write_dense_table(folder / "cases.csv", rows)
-    write_dense_table(folder / "components.csv", [row for one in finished for row in one.components])
+    write_dense_table(
+        folder / "components.csv", [row for one in finished for row in one.components]
+    )
     if settings.figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished

@@ -121,7 +121,10 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
 
 
 def examine(
-    predicted: PredictedVolumes, loss: LossName | Loss, events: Events | None, parts: Sequence[str] = ()
+    predicted: PredictedVolumes,
+    loss: LossName | Loss,
+    events: Events | None,
+    parts: Sequence[str] = (),
 ) -> Iterator[Details]:
     """Every structure of a case in turn, also with the volumes of these ``parts``."""
     from scipy.ndimage import label
