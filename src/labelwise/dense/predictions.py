@@ -8,6 +8,7 @@ structures are computed one after another, plane by plane: memory does not grow 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -48,7 +49,8 @@ class PredictedVolumes:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.arrays = [volume.read() for volume in case.members]
+        with ThreadPoolExecutor() as pool:  # most of the time is unpacking
+            self.arrays = list(pool.map(Volume.read, case.members))
         shape = self.arrays[0].shape
         for volume, array in zip(case.members, self.arrays, strict=True):
             if array.shape != shape:
@@ -225,7 +227,7 @@ def most_likely(probs: Array) -> Array:
     probs = probs.astype(np.float32, copy=False)
     largest = probs[0].copy()
     channel = np.zeros(largest.shape, np.min_scalar_type(len(probs)))
-    for k, other in enumerate(probs):
+    for k, other in enumerate(probs[1:], start=1):
         np.copyto(channel, k, where=other > largest)
         np.maximum(largest, other, out=largest)
     return channel

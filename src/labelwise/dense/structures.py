@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -146,9 +145,11 @@ def _masks_in_box(
     """A box around all masks of a structure, and the masks in it; only one is ever whole."""
     from scipy.ndimage import find_objects
 
-    seen = reduce(np.logical_or, (mask for _, mask in predicted.masks(structure)))
+    seen = np.zeros(predicted.case.grid.shape, bool)
+    for _, mask in predicted.masks(structure):
+        seen |= mask
     margin = np.ceil(MARGIN_MM / predicted.case.grid.spacing).astype(int)
-    box = (slice(None),) * 3  # of a structure that nobody sees
+    box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
     for around in find_objects(seen.view(np.uint8)):
         edges = zip(around, margin, strict=True)
         box = tuple(slice(max(edge.start - n, 0), edge.stop + n) for edge, n in edges)
