@@ -52,10 +52,6 @@ class Volume:
         """Milliliters of a mask."""
         return self.voxel_ml * int(np.count_nonzero(mask))
 
-    def world(self, voxel: Any) -> Array:
-        """World coordinates, in millimeters, of a voxel (z, y, x)."""
-        return self.affine[:3] @ [*voxel[::-1], 1]
-
     @property
     def place(self) -> str:
         """Where the grid lies, in words."""

@@ -188,8 +188,9 @@ def _recognize(array: Array) -> str:
     kind = "votes" if array.ndim == 3 else "probabilities"
     for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
         plane = array[..., z, :, :]
-        exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
-        if kind == "probabilities":
+        if kind == "votes":
+            exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
+        else:
             exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
         if not exclusive.all():
             return "regions"

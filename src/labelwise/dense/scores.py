@@ -34,14 +34,15 @@ def detect_segmentation_failures(rows: Sequence[dict[str, Any]]) -> list[dict[st
         for name, sign in SCORES.items():
             score = np.array([sign * row[name] for row in own])
             curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
-            entry = {
-                "structure": structure,
-                "score": name,
-                "cases": len(own),
-                "aurc": curve.aurc,
-                "low": float(curve.band.aurc.low),
-                "high": float(curve.band.aurc.high),
-                "random": curve.random,
-            }
-            found.append(entry)
+            found.append(
+                {
+                    "structure": structure,
+                    "score": name,
+                    "cases": len(own),
+                    "aurc": curve.aurc,
+                    "low": float(curve.band.aurc.low),
+                    "high": float(curve.band.aurc.high),
+                    "random": curve.random,
+                }
+            )
     return found

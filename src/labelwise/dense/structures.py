@@ -198,7 +198,8 @@ def rows_of_components(details: Details) -> Iterator[Row]:
         row |= _volumes(case.grid, own)
         edges = zip(center_of_mass(mask), box, details.box, strict=True)
         center = [place + edge.start + outer.start for place, edge, outer in edges]
-        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
+        world = case.grid.affine[:3] @ [*center[::-1], 1]
+        row |= dict(zip("xyz", world.tolist(), strict=True))
         row["members"] = sum(bool(other.any()) for other in own["members"])
         row["eu"] = float(epistemic[box][mask].mean(dtype=float))
         for truth in own.get("truth", ()):
