@@ -74,7 +74,7 @@ def test_votes_say_that_they_have_no_aleatoric_part(here: Path) -> None:
     labels = np.zeros(SHAPE)
     labels[2:4] = 4
     files = hard_members(here / "raters", [labels, labels, labels * 0])
-    names = ("--class-names", "1=necrosis,4=core")
+    names = ("--class-names", "1=necrosis, 4=core")
     result = run("dense", *files, *names, "-o", "out")
     assert result.exit_code == 0, result.output
     assert "Votes have no aleatoric part: AU is 0" in result.output

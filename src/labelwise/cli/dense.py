@@ -24,7 +24,7 @@ def _class_names(context: Any, option: Any, value: str | None) -> Any:
     if value is None or "=" not in value:
         return names_in_order(value)
     pairs = (text.partition("=") for text in value.split(","))
-    return {label: name for label, _, name in pairs}
+    return {label.strip(): name.strip() for label, _, name in pairs}
 
 
 def _events(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, list[str]]:
