@@ -88,8 +88,10 @@ def run(command: Sequence[str | Path]) -> tuple[float, float, float]:
     return cpu, seconds, highest / 1000
 
 
-def best(commands: Mapping[str, Sequence[str | Path]], written: Path, rounds: int) -> list[float]:
-    """Print the best of some runs of each command, and return its processor seconds."""
+def best(
+    commands: Mapping[str, Sequence[str | Path]], written: Path, rounds: int
+) -> list[tuple[float, float]]:
+    """Print the best of some runs of each command, and return its processor seconds and seconds."""
     results: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -100,8 +102,14 @@ def best(commands: Mapping[str, Sequence[str | Path]], written: Path, rounds: in
     for name, runs in results.items():
         cpu, seconds, memory = (min(own) for own in zip(*runs, strict=True))
         print(f"{name}: {cpu:.1f} CPU s, {seconds:.1f} s, {memory:.0f} MB", flush=True)
-        least.append(cpu)
+        least.append((cpu, seconds))
     return least
+
+
+def print_ratios(title: str, one: tuple[float, float], other: tuple[float, float]) -> None:
+    """Print how much longer one of two runs took."""
+    cpu, seconds = np.divide(one, other)
+    print(f"{title}: {cpu:.2f} of the processor, {seconds:.2f} of the time", flush=True)
 
 
 def dense(members: Sequence[Path], written: Path, *options: str) -> list[str | Path]:
@@ -135,7 +143,7 @@ def classes(folder: Path, rounds: int) -> None:
         "labelwise dense": dense(members, out),
     }
     plain, maps, *_ = best(commands, out, rounds)
-    print(f"NumPy ÷ labelwise.dense.maps: {plain / maps:.1f}")
+    print_ratios("NumPy ÷ labelwise.dense.maps", plain, maps)
 
 
 def archives(folder: Path, rounds: int) -> None:
@@ -154,7 +162,7 @@ def archives(folder: Path, rounds: int) -> None:
         "labelwise dense --no-gzip --no-figures": dense(members, out, "--no-gzip", "--no-figures"),
     }
     plain, ours = best(commands, out, rounds)
-    print(f"labelwise ÷ np.load: {ours / plain:.2f}")
+    print_ratios("labelwise ÷ np.load", ours, plain)
 
 
 def large(folder: Path, rounds: int) -> None:

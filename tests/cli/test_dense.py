@@ -40,6 +40,7 @@ def test_nnunet_folders_with_truth(here: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 members × 6 cases: probabilities of 3 classes" in result.output
     assert "10 of 18 structures, by doubt" in result.stdout
+    assert "  dice" in result.stdout
     assert "Failure detection" in result.stdout
     for score in ("eu_per_volume", "entropy_per_volume", "pairwise_dice", "mean_entropy"):
         assert result.stdout.count(f" {score} ") >= 3
@@ -73,10 +74,11 @@ def test_votes_say_that_they_have_no_aleatoric_part(here: Path) -> None:
     labels = np.zeros(SHAPE)
     labels[2:4] = 4
     files = hard_members(here / "raters", [labels, labels, labels * 0])
-    names = ("--class-names", "1=necrosis,4=core")
+    names = ("--class-names", "1=necrosis, 4=core")
     result = run("dense", *files, *names, "-o", "out")
     assert result.exit_code == 0, result.output
     assert "Votes have no aleatoric part: AU is 0" in result.output
+    assert "  dice" not in result.stdout  # without truth
     assert "core" in result.stdout
     assert "necrosis" in result.stdout
 
@@ -95,7 +97,8 @@ def test_arrays_without_an_affine_are_said_to_be_so(here: Path) -> None:
         (("fold_0", "fold_9"), "fold_9"),
         ((*FOLDS, "--event", "any=livr"), "Did you mean 'liver'"),
         ((*FOLDS, "--event", "any"), "--event: expected such as"),
-        ((*FOLDS, "--class-names", "x=liver"), "--class-names: expected 1=liver"),
+        ((*FOLDS, "--class-names", "x=liver"), "must be names by label; got 'x'"),
+        ((*FOLDS, "--class-names", "1=liver,tumor"), "must be names by label; got 'tumor'"),
         ((*FOLDS, "--truth", "fold_0/a.nii.gz"), "case 'b' is missing"),
     ],
 )

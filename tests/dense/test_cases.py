@@ -93,6 +93,10 @@ def test_class_names(tmp_path: Path) -> None:
     given = lw.dense.cases(*members, class_names=["none", "a", "b"])[0].class_names
     assert given == {"none": [0], "a": [1], "b": [2]}
     assert lw.dense.cases(*members, class_names={2: "x"})[0].class_names == {"x": [2]}
+    both = lw.dense.cases(*members, class_names={1: "x", 4: "x"})[0].class_names
+    assert both == {"x": [1, 4]}
+    with pytest.raises(InputError, match="`class_names` must be names by label; got 'liver'"):
+        lw.dense.cases(*members, class_names={"liver": 1})
     labels = {"background": 0, "whole": [1, 2], "core": 2}
     (members[0] / "dataset.json").write_text(json.dumps({"labels": labels}))
     assert lw.dense.cases(*members)[0].class_names == {"whole": [1, 2], "core": [2]}

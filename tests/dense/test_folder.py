@@ -33,13 +33,13 @@ def members(tmp_path: Path) -> list[Path]:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the cases that are computed."""
     names: list[str] = []
-    original = module.Predicted
+    original = module.PredictedVolumes
 
     def predicted(case: Any) -> Any:
         names.append(case.name)
         return original(case)
 
-    monkeypatch.setattr(module, "Predicted", predicted)
+    monkeypatch.setattr(module, "PredictedVolumes", predicted)
     return names
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nibabel
 import numpy as np
 import pytest
 from scipy.stats import entropy
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise.dense.predictions import Predicted, is_any_of, most_likely
+from labelwise.dense.predictions import PredictedVolumes, is_any_of, most_likely
 from volume_files import SHAPE, hard_members, nifti, normalized, probabilities, soft_members
 
 
-def predicted(members: list[Path], **options: object) -> Predicted:
+def predicted(members: list[Path], **options: object) -> PredictedVolumes:
     (case,) = lw.dense.cases(*members, **options)
-    return Predicted(case)
+    return PredictedVolumes(case)
 
 
 def regions(folder: Path, n: int = 2) -> list[Path]:
@@ -25,7 +26,7 @@ def regions(folder: Path, n: int = 2) -> list[Path]:
     return [nifti(folder / f"{m}.nii", rng.random((*SHAPE, 2)), dtype="f4") for m in range(n)]
 
 
-def names(found: Predicted, events: object = None) -> list[str]:
+def names(found: PredictedVolumes, events: object = None) -> list[str]:
     return [structure.name for structure in found.structures(events)]
 
 
@@ -37,7 +38,7 @@ def test_probabilities(tmp_path: Path) -> None:
     probs = np.stack([normalized(probabilities(10 * m)) for m in range(3)])
     mean = probs.mean(axis=0)
     assert np.array_equal(found.mean.T, mean.argmax(axis=-1))
-    for member, own in zip(found.members, probs, strict=True):
+    for member, own in zip(found.label_maps["members"], probs, strict=True):
         assert np.array_equal(member.T, own.argmax(axis=-1))
     assert found.entropy == pytest.approx(entropy(mean, base=2, axis=-1).sum(), rel=1e-5)
 
@@ -90,6 +91,57 @@ def test_regions(tmp_path: Path) -> None:
     assert np.array_equal(mean, chances.mean(axis=0) > 0.5)
     for mask, own in zip(members, chances, strict=True):
         assert np.array_equal(mask, own > 0.5)
+
+
+@pytest.mark.parametrize(("dtype", "above"), [("f2", 1.001), ("f4", 1 + 2e-7), ("f8", 1 + 1e-9)])
+def test_probabilities_above_1_by_rounding(tmp_path: Path, dtype: str, above: float) -> None:
+    chances = np.full((2, 3, 4, 5), 0.25, dtype)
+    chances[:, 0] = above
+    members = [tmp_path / f"{m}.npy" for m in range(2)]
+    for member in members:
+        np.save(member, chances)
+    rows = lw.dense.structures(lw.dense.cases(*members)[0])
+    expected = 2 * binary_entropy(0.25) * 2 / 3
+    assert [row["mean_entropy"] for row in rows] == pytest.approx([expected] * 2)
+    assert [row["eu_per_volume"] for row in rows] == [0, 0]
+
+
+def binary_entropy(p: float) -> float:
+    return float(entropy([p, 1 - p], base=2))
+
+
+@pytest.mark.parametrize("dtype", [bool, "u1", "i2"])
+def test_whole_numbers_may_be_probabilities(tmp_path: Path, dtype: str) -> None:
+    """One channel for each class, 0 or 1."""
+    labels = np.random.default_rng(0).integers(0, 3, SHAPE)
+    members = []
+    for m in range(2):
+        np.save(tmp_path / f"{m}.npy", np.eye(3)[labels].T.astype(dtype))
+        members.append(tmp_path / f"{m}.npy")
+    found = predicted(members)
+    assert found.kind == "probabilities"
+    assert np.array_equal(found.mean.T, labels)
+    assert found.entropy == 0
+
+
+def test_probabilities_stored_as_scaled_integers(tmp_path: Path) -> None:
+    members = []
+    for m in range(2):
+        image = nibabel.Nifti1Image(normalized(probabilities(m)), np.eye(4))
+        image.set_data_dtype(np.uint16)
+        nibabel.save(image, tmp_path / f"{m}.nii.gz")
+        members.append(tmp_path / f"{m}.nii.gz")
+    assert predicted(members).kind == "probabilities"
+
+
+def test_label_maps_beside_a_sigmoid_map(tmp_path: Path) -> None:
+    labels = np.zeros(SHAPE)
+    labels[2:4] = 1
+    soft = nifti(tmp_path / "soft.nii", 0.8 * labels, dtype="f4")
+    hard = nifti(tmp_path / "hard.nii", labels, dtype="u1")
+    assert predicted([soft, hard]).kind == "regions"
+    with pytest.raises(InputError, match=r"soft\.nii: labels: must be whole numbers"):
+        predicted([hard, soft])
 
 
 def test_one_sigmoid_map(tmp_path: Path) -> None:

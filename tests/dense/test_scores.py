@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.dense.scores import SCORES, failure_detection
+from labelwise.dense.scores import SCORES, detect_segmentation_failures
 
 
 def rows(n: int) -> list[dict]:
@@ -21,7 +21,7 @@ def rows(n: int) -> list[dict]:
 
 def test_areas_are_those_of_brute_force() -> None:
     cases = rows(30)
-    table = failure_detection(cases)
+    table = detect_segmentation_failures(cases)
     assert [entry["score"] for entry in table] == list(SCORES)
     risk = np.array([1 - row["dice"] for row in cases])
     for entry in table:
@@ -37,6 +37,6 @@ def test_areas_are_those_of_brute_force() -> None:
 
 
 def test_few_cases_and_no_truth_have_no_table() -> None:
-    assert failure_detection(rows(4)) == []
+    assert detect_segmentation_failures(rows(4)) == []
     unlabeled = [{key: value for key, value in row.items() if key != "dice"} for row in rows(9)]
-    assert failure_detection(unlabeled) == []
+    assert detect_segmentation_failures(unlabeled) == []

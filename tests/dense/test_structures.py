@@ -13,7 +13,8 @@ from scipy import ndimage
 from scipy.stats import entropy
 
 import labelwise as lw
-from labelwise.dense.structures import bounding_box, dice, find_shell
+from labelwise.dense.predictions import PredictedVolumes
+from labelwise.dense.structures import dice, examine, find_shell
 from volume_files import (
     ANISOTROPIC,
     OBLIQUE,
@@ -159,13 +160,30 @@ def test_the_shell_is_that_of_distances(spacing: tuple[float, ...]) -> None:
     assert np.array_equal(find_shell(mask, np.array(spacing)), shell)
 
 
-def test_boxes_and_dice() -> None:
+def test_the_box_has_a_margin_of_10_mm(tmp_path: Path) -> None:
+    labels = np.zeros((40, 30, 9))  # x, y, z
+    labels[20:22, 5, 4] = 1
+    members = hard_members(tmp_path, [labels, labels], np.diag([0.9, 1, 4, 1]))
+    (case,) = lw.dense.cases(*members, class_names={1: "seen", 2: "unseen"})
+    seen, unseen = list(examine(PredictedVolumes(case), "log", None))
+    assert seen.box == (slice(1, 8), slice(0, 16), slice(8, 34))
+    assert unseen.box == (slice(None),) * 3
+
+
+def test_dice() -> None:
     mask = np.zeros((5, 6, 7), bool)
-    assert bounding_box(mask, (1, 1, 1)) == (slice(None),) * 3
     assert dice(mask, mask) == 1
     mask[1:3, 2, 6] = True
-    assert bounding_box(mask, (2, 1, 1)) == (slice(0, 5), slice(1, 4), slice(5, 8))
     assert dice(mask, ~mask) == 0
+
+
+def test_numbers_of_rows_are_plain(tmp_path: Path) -> None:
+    """So that they are printed and stored without the names of NumPy's types."""
+    members = soft_members(tmp_path)
+    truth = nifti(tmp_path / "truth" / "case.nii.gz", np.ones(SHAPE), dtype="u1")
+    (case,) = lw.dense.cases(*members, truth=truth.parent)
+    for row in (*lw.dense.structures(case), *lw.dense.components(case)):
+        assert {type(value) for value in row.values()} <= {str, int, float, bool}
 
 
 def test_six_algorithms_of_brats(medical: Path) -> None:

@@ -24,6 +24,15 @@ def test_rejection_curves_bands_and_references(case) -> None:
     assert len(ax.lines) == 3
 
 
+def test_wide_bands_do_not_flatten_the_curve() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.random(60)
+    correct = rng.random(60) < 1 - score / 2
+    curve = lw.evaluation.rejection_curve(score, correct=correct, rng=0, n_bootstrap=100)
+    low, high = lw.plots.plot_rejection(curve).get_ylim()
+    assert curve.band.low.min() < 0.1 < 0.4 < low < curve.value.min() < curve.oracle.max() < high
+
+
 def test_detection() -> None:
     rng = np.random.default_rng(3)
     inside, outside = rng.normal(size=200).round(1), rng.normal(1, size=150).round(1)

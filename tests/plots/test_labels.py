@@ -55,6 +55,7 @@ def test_gallery_shows_the_images(case) -> None:
         (lambda q, u: lw.plots.plot_labels(u), "`i` to choose one"),
         (lambda q, u: lw.plots.plot_labels(u, 99), "one of the 60 instances"),
         (lambda q, u: lw.plots.plot_gallery(np.zeros((60, 2, 2)), u, []), "at least one instance"),
+        (lambda q, u: lw.plots.plot_gallery(np.zeros((60, 2, 2)), u, [1, 2], titles=["a"]), "zip"),
         (lambda q, u: lw.plots.plot_rejection({}), "at least one curve"),
     ],
 )

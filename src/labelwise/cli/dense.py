@@ -10,12 +10,32 @@ import click
 from .._errors import InputError
 from .._tables import counted
 from ._input import Choice, loss_option
+from ._input import _class_names as names_in_order
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
 COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
-COLUMNS += ["au_per_volume", "dice"]
+COLUMNS += ["au_per_volume", "dice"]  # the last with truth
+
+
+def _class_names(context: Any, option: Any, value: str | None) -> Any:
+    """Names in order, or by label value."""
+    if value is None or "=" not in value:
+        return names_in_order(value)
+    pairs = (text.partition("=") for text in value.split(","))
+    return {label.strip(): name.strip() for label, _, name in pairs}
+
+
+def _events(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, list[str]]:
+    """Classes by the name of the event."""
+    found = {}
+    for text in values:
+        name, _, labels = text.partition("=")
+        if not name or not labels:
+            raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
+        found[name] = labels.split(",")
+    return found
 
 
 @click.command()
@@ -32,7 +52,7 @@ COLUMNS += ["au_per_volume", "dice"]
 @click.option(
     "--class-names",
     metavar="NAMES",
-    callback=lambda context, option, value: _class_names(value),
+    callback=_class_names,
     help="background,liver,tumor, or 1=necrosis,2=edema,4=core.  [default: from dataset.json]",
 )
 @click.option(
@@ -40,7 +60,7 @@ COLUMNS += ["au_per_volume", "dice"]
     "events",
     multiple=True,
     metavar="NAME=LABELS",
-    callback=lambda context, option, value: dict(map(_event, value)),
+    callback=_events,
     help='A structure made of others, such as "tumor=2,3"; may be repeated.',
 )
 @click.option(
@@ -88,14 +108,14 @@ def command(
     from ..dense.cases import cases as find_cases
     from ..dense.folder import by_doubt, write_folder
     from ..dense.maps import Settings
-    from ..dense.scores import failure_detection
+    from ..dense.scores import detect_segmentation_failures
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
         examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
     rows = [row for one in examined for row in one.structures]
-    detection = failure_detection(rows)
+    detection = detect_segmentation_failures(rows)
     if as_json:
         echo_json({"structures": rows, "failure_detection": detection})
         return
@@ -104,28 +124,10 @@ def command(
         echo(f"{size}: {sentence}", err=True)
     if not all(case.grid.placed for case in found):
         echo("Files without an affine: voxels are taken to be 1 mm apart", err=True)
-    shown = [[row.get(key) for key in COLUMNS] for row in by_doubt(rows)[:SHOWN]]
-    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", COLUMNS, shown)
+    columns = COLUMNS if truth else COLUMNS[:-1]
+    shown = [[row[key] for key in columns] for row in by_doubt(rows)[:SHOWN]]
+    echo_table(f"{len(shown)} of {len(rows)} structures, by doubt", columns, shown)
     if detection:
         title = "Failure detection: area under risk (1 − Dice) and coverage, lower is better"
         echo_table(title, list(detection[0]), [list(entry.values()) for entry in detection])
     echo(f"Written to {output}")
-
-
-def _class_names(value: str | None) -> Any:
-    """Names in order, or by label value."""
-    from ._input import _class_names as names_in_order
-
-    if value is None or "=" not in value:
-        return names_in_order(value)
-    try:
-        return {int(label): name for label, name in (x.split("=") for x in value.split(","))}
-    except ValueError as error:
-        raise InputError(f"--class-names: expected 1=liver,2=tumor; got {value!r}") from error
-
-
-def _event(text: str) -> tuple[str, list[str]]:
-    name, _, labels = text.partition("=")
-    if not name or not labels:
-        raise InputError(f'--event: expected such as "tumor=2,3"; got {text!r}')
-    return name, labels.split(",")

@@ -139,7 +139,12 @@ def _labels_by_name(given: Any, dataset: Path) -> dict[str, list[int]]:
     """From names by label, names in order, or what nnU-Net knows of its labels."""
     if given is not None:
         by_label = given if isinstance(given, Mapping) else dict(enumerate(given))
-        return {str(name): [int(label)] for label, name in by_label.items()}
+        named: dict[str, list[int]] = {}
+        for label, name in by_label.items():
+            if not str(label).lstrip("-").isdigit():
+                raise InputError(f"`class_names` must be names by label; got {label!r} as a label")
+            named.setdefault(str(name), []).append(int(label))
+        return named
     if not dataset.is_file():
         return {}
     with reading(dataset):

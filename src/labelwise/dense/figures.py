@@ -38,12 +38,11 @@ def cut_planes(details: Details) -> Picture:
     if case.image is not None:
         channels = case.image.read().reshape(-1, *case.grid.shape)
         volumes["image"] = [channels[0][box]]
-    shown, spacing = {}, case.grid.spacing
-    for name, several in volumes.items():  # axes toward right, front and head, for pictures only
-        values = np.stack(several).T
-        values = values.astype(np.uint8 if values.dtype == bool else np.float32)
-        image = nibabel().as_closest_canonical(nibabel().Nifti1Image(values, case.grid.affine))
-        shown[name], spacing = np.asarray(image.dataobj), np.array(image.header.get_zooms()[:3])
+    turn = nibabel().io_orientation(case.grid.affine)  # toward right, front and head
+    spacing = case.grid.spacing[::-1][turn[:, 0].argsort()]
+    shown = {}
+    for name, several in volumes.items():
+        shown[name] = nibabel().apply_orientation(np.stack(several).T, turn)
     doubt = gaussian_filter(shown["epistemic"][..., 0], SMOOTHED_MM / spacing, mode="constant")
     planes = []
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):

@@ -15,7 +15,7 @@ from ..io.csv import csv_texts
 from .cases import Case
 from .figures import Picture, cut_planes, draw
 from .maps import Settings, file_name, write_maps, write_segmentation
-from .predictions import Predicted
+from .predictions import PredictedVolumes
 from .structures import Row, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
@@ -60,14 +60,16 @@ def write_folder(
     for case in cases:
         if case.name in shown:
             _finish(case, folder, settings)
-    write_rows(folder / "cases.csv", rows)
-    write_rows(folder / "components.csv", [row for one in finished for row in one.components])
+    write_dense_table(folder / "cases.csv", rows)
+    write_dense_table(
+        folder / "components.csv", [row for one in finished for row in one.components]
+    )
     if settings.figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished
 
 
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
+def write_dense_table(path: Path, rows: Sequence[Row]) -> None:
     """Write a table as CSV."""
     columns = list(rows[0]) if rows else ["case"]
     write_file(path, "".join(csv_texts([columns, *(list(row.values()) for row in rows)])))
@@ -83,7 +85,7 @@ def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
     if record.is_file():
         return Finished(*json.loads(record.read_text(encoding="utf-8")))
-    predicted = Predicted(case)
+    predicted = PredictedVolumes(case)
     finished = Finished(predicted.sentence, [], [])
     pictures: dict[str, Picture] = {}
     for details in examine(predicted, settings.loss, settings.events, settings.parts):

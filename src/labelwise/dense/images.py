@@ -52,10 +52,6 @@ class Volume:
         """Milliliters of a mask."""
         return self.voxel_ml * int(np.count_nonzero(mask))
 
-    def world(self, voxel: Any) -> Array:
-        """World coordinates, in millimeters, of a voxel (z, y, x)."""
-        return self.affine[:3] @ [*voxel[::-1], 1]
-
     @property
     def place(self) -> str:
         """Where the grid lies, in words."""
@@ -93,13 +89,17 @@ def open_volume(path: Path) -> Volume:
             placed_by = next(filter(Path.is_file, beside), path)
         if placed_by.suffix == ".npz":
             raise InputError("affine: there is no NIfTI file of the same name beside it")
-        if placed_by.suffix == ".npy":
-            return Volume(path, np.load(path, mmap_mode="r").shape[-3:], np.eye(4), False)
-        image = nibabel().load(placed_by)
-        affine = np.asarray(image.affine, dtype=float)
+        placed = placed_by.suffix != ".npy"
+        if placed:
+            image = nibabel().load(placed_by)
+            shape, affine = image.shape[2::-1], np.asarray(image.affine, dtype=float)
+        else:
+            shape, affine = np.load(path, mmap_mode="r").shape[-3:], np.eye(4)
+        if len(shape) < 3 or 0 in shape:
+            raise InputError(f"shape: must have three axes, none empty; got {shape}")
         if not np.isfinite(affine).all() or abs(np.linalg.det(affine)) < 1e-9:
             raise InputError(f"affine: must be finite and invertible; got {affine.tolist()}")
-        return Volume(path, tuple(image.shape[2::-1]), affine, True)
+        return Volume(path, shape, affine, placed)
 
 
 def _read_values(path: Path) -> Array:

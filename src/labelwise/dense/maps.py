@@ -19,7 +19,7 @@ from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
 from .images import nibabel
-from .predictions import Events, Predicted
+from .predictions import Events, PredictedVolumes
 from .structures import Details, examine
 
 
@@ -83,7 +83,7 @@ def maps(
     for part in parts:
         check_choice(part, "parts", PARTS)
     settings = Settings(parts, loss, events, as_float, compress, figures=False)
-    predicted = Predicted(case)
+    predicted = PredictedVolumes(case)
     paths = []
     for details in examine(predicted, loss, events, parts):
         paths += write_maps(details, Path(folder), settings)
@@ -102,7 +102,7 @@ def write_maps(details: Details, folder: Path, settings: Settings) -> list[Path]
     return paths
 
 
-def write_segmentation(predicted: Predicted, folder: Path, settings: Settings) -> list[Path]:
+def write_segmentation(predicted: PredictedVolumes, folder: Path, settings: Settings) -> list[Path]:
     """Write the mean prediction; regions may overlap and have none."""
     if predicted.kind == "regions":
         return []

@@ -8,10 +8,11 @@ structures are computed one after another, plane by plane: memory does not grow 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from .._arrays import Array
 from .._errors import InputError, suggest
@@ -23,6 +24,7 @@ from .cases import Case
 from .images import Volume
 
 PLANES = 8  # looked at to tell classes from regions
+TINY = float(np.finfo(np.float32).tiny)  # has no entropy, but a logarithm
 MOST_LABELS = 1000  # an image that is taken for a label map has more
 SENTENCES = {
     "votes": "label maps. Votes have no aleatoric part: AU is 0, and EU is TU",
@@ -42,12 +44,13 @@ class Structure(NamedTuple):
     """Labels in the truth."""
 
 
-class Predicted:
+class PredictedVolumes:
     """The members of a case, read."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.arrays = [volume.read() for volume in case.members]
+        with ThreadPoolExecutor() as pool:  # most of the time is unpacking
+            self.arrays = list(pool.map(Volume.read, case.members))
         shape = self.arrays[0].shape
         for volume, array in zip(case.members, self.arrays, strict=True):
             if array.shape != shape:
@@ -56,9 +59,9 @@ class Predicted:
                 )
         self.kind = _recognize(self.arrays[0])
         labels = {0}.union(*case.class_names.values())
-        self.truth = None
+        truth = []
         if case.truth is not None:
-            self.truth = _read_labels(case.truth, case.truth.read(), labels)
+            truth.append(_read_labels(case.truth, case.truth.read(), labels))
         if self.kind == "votes":  # a label that no member has seen is a structure, too
             pairs = zip(case.members, self.arrays, strict=True)
             self.arrays = [_read_labels(volume, array, labels) for volume, array in pairs]
@@ -66,6 +69,8 @@ class Predicted:
         else:
             self.arrays = [array.reshape(-1, *case.grid.shape) for array in self.arrays]
             self.channels = list(range(len(self.arrays[0])))
+        self.sentence = SENTENCES[self.kind].format(len(self.channels))
+        """What the members were taken for."""
         unknown = labels.difference(self.channels)
         if unknown and self.kind == "probabilities":
             raise case.members[0].error(
@@ -73,45 +78,51 @@ class Predicted:
             )
         self.mean = np.zeros(case.grid.shape, _smallest_type(self.channels))
         """The most likely class by the mean prediction."""
-        self.members = self.arrays
-        """The most likely class by each member; of regions, which overlap, their probabilities."""
-        if self.kind == "probabilities":
-            self.members = [self.mean.copy() for _ in self.arrays]
+        self.label_maps = {"truth": truth}
+        """By each of the "members" and by their "mean", not of regions, which overlap; and the
+        "truth".
+        """
+        if self.kind != "regions":
+            members = self.arrays
+            if self.kind == "probabilities":
+                members = [self.mean.copy() for _ in self.arrays]
+            self.label_maps |= {"members": members, "mean": [self.mean]}
         self.entropy = 0.0
         """Entropy of the mean prediction, summed over the voxels, in bits."""
         for z in range(len(self.mean)):
             self._average(z)
 
-    @property
-    def sentence(self) -> str:
-        """What the members were taken for."""
-        return SENTENCES[self.kind].format(len(self.channels))
-
-    def _chances(self, m: int, z: int, channels: Sequence[int]) -> Array:
-        """The probabilities of some channels by a member, in a plane; a vote is 0 or 1."""
-        if self.kind != "votes":
-            return self.arrays[m][channels, z]
-        plane = self.arrays[m][z]
-        return np.stack([plane == label for label in channels], dtype=np.float32, casting="unsafe")
+    def _chance(self, m: int, z: int, channel: int) -> Array:
+        """The probability of a channel by a member, in a plane; a vote is true or false."""
+        if self.kind == "votes":
+            return self.arrays[m][z] == channel
+        return self.arrays[m][channel, z]
 
     def _average(self, z: int) -> None:
         """Check probabilities, and find the most likely class by the mean and by each member."""
         mean = np.zeros((len(self.channels), *self.mean[z].shape), np.float32)
         for m, volume in enumerate(self.case.members):
-            chances = self._chances(m, z, self.channels)
-            try:
-                rows = np.moveaxis(chances, 0, -1)[None]
-                check_probabilities(rows, "values", sum_to_one=self.kind != "regions")
-            except InputError as error:  # its advice is about other options
-                raise volume.error(error.sentence) from error
+            if self.kind != "votes":
+                rows = np.moveaxis(self.arrays[m][:, z], 0, -1)[None]
+                if rows.dtype != np.float16:  # others, and scaled integers, are as exact as float32
+                    rows = rows.astype(np.float32, copy=False)
+                try:
+                    check_probabilities(rows, "values", sum_to_one=self.kind != "regions")
+                except InputError as error:  # its advice is about other options
+                    raise volume.error(error.sentence) from error
             if self.kind == "probabilities":
-                self.members[m][z] = most_likely(chances)
-            mean += chances
+                self.label_maps["members"][m][z] = most_likely(self.arrays[m][:, z])
+            for k, channel in enumerate(self.channels):
+                mean[k] += self._chance(m, z, channel)
         mean /= len(self.arrays)
+        np.minimum(mean, 1, out=mean)  # may be larger by rounding
         self.mean[z] = np.array(self.channels)[most_likely(mean)]
+        outcomes = list(mean)
         if self.kind == "regions":  # each has an entropy of its own
-            mean = np.concatenate([mean, 1 - mean])
-        self.entropy += float(entr(mean).sum(dtype=float) / np.log(2))
+            outcomes += list(1 - mean)
+        for chance in outcomes:
+            logarithms = np.log2(np.maximum(chance, TINY))
+            self.entropy -= float((chance * logarithms).sum(dtype=float))
 
     def structures(self, events: Events | None) -> list[Structure]:
         """All classes but the background, then the events."""
@@ -123,10 +134,15 @@ class Predicted:
                     f"classes: {self.sentence}, so that no events can be made of them, and each "
                     f"needs one name; got {list(names)} and the events {list(events or [])}"
                 )
+            if self.case.truth is not None and [0] in names.values():
+                raise self.case.truth.error(
+                    "labels: unknown for regions; let dataset.json or the class names say which "
+                    f"label each of {list(names)} has in the truth"
+                )
             pairs = enumerate(names.items())
             return [Structure(name, [k], labels) for k, (name, labels) in pairs]
         choices, named = numbers | names, set().union(*names.values())
-        found = names | {str(k): [k] for k in self.channels if k not in named}
+        found = names | {name: k for name, k in numbers.items() if named.isdisjoint(k)}
         for event, classes in (events or {}).items():
             found[event] = []
             for name in map(str.strip, map(str, classes)):
@@ -148,51 +164,42 @@ class Predicted:
                 yield "members", chance > 0.5
                 total += chance
             yield "mean", total > len(self.arrays) / 2
-        else:
-            for labels in self.members:
-                yield "members", is_any_of(labels, structure.channels)
-            yield "mean", is_any_of(self.mean, structure.channels)
-        if self.truth is not None and self.case.truth is not None:
-            if 0 in structure.labels:
-                raise self.case.truth.error(
-                    "labels: unknown for regions; let dataset.json or the class names say which "
-                    f"label region {structure.name!r} has in the truth"
-                )
-            yield "truth", is_any_of(self.truth, structure.labels)
+        for name, label_maps in self.label_maps.items():
+            for labels in label_maps:
+                yield name, is_any_of(labels, structure.labels)
 
     def uncertainty(
         self, structure: Structure, loss: LossName | Loss, volumes: Mapping[str, Array]
     ) -> None:
         """Fill volumes of the parts of uncertainty."""
         for z in range(len(self.mean)):
-            chances = []
-            for m in range(len(self.arrays)):
-                chance = self._chances(m, z, structure.channels).sum(axis=0, dtype=np.float32)
-                chances.append(np.minimum(chance, 1))  # a sum may be larger by its rounding
-            u = decompose(MultiLabelEnsemble(np.stack(chances)[..., None]), loss)
+            chances = np.zeros((len(self.arrays), *self.mean[z].shape), np.float32)
+            for m, chance in enumerate(chances):
+                for channel in structure.channels:
+                    chance += self._chance(m, z, channel)
+                np.minimum(chance, 1, out=chance)  # a sum may be larger by its rounding
+            u = decompose(MultiLabelEnsemble(chances[..., None]), loss)
             for part, volume in volumes.items():
                 volume[z] = getattr(u, part)[..., 0]
 
 
 def _recognize(array: Array) -> str:
     """What a member is: looked at in some planes."""
+    kind = "votes" if array.ndim == 3 else "probabilities"
     for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
         plane = array[..., z, :, :]
-        if plane.ndim == 2:
+        if kind == "votes":
             exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
         else:
             exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
         if not exclusive.all():
             return "regions"
-    return "votes" if array.ndim == 3 else "probabilities"
+    return kind
 
 
 def is_any_of(array: Array, labels: Sequence[int]) -> Array:
     """Where a label map has one of some labels: np.isin, many times faster for few."""
-    found = array == labels[0]
-    for label in labels[1:]:
-        found |= array == label
-    return found
+    return reduce(np.logical_or, (array == label for label in labels))
 
 
 def _smallest_type(labels: Iterable[int]) -> np.dtype[Any]:
@@ -221,7 +228,7 @@ def most_likely(probs: Array) -> Array:
     probs = probs.astype(np.float32, copy=False)
     largest = probs[0].copy()
     channel = np.zeros(largest.shape, np.min_scalar_type(len(probs)))
-    for k, other in enumerate(probs):
+    for k, other in enumerate(probs[1:], start=1):
         np.copyto(channel, k, where=other > largest)
         np.maximum(largest, other, out=largest)
     return channel

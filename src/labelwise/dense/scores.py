@@ -21,7 +21,7 @@ FEWEST = 5  # cases; an area over fewer says nothing
 N_BOOTSTRAP = 500
 
 
-def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def detect_segmentation_failures(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """AURC of each score for each structure with truth in enough cases, with a 95 % interval over
     cases; that of random rejection is the mean of 1 − Dice.
     """
@@ -34,14 +34,15 @@ def failure_detection(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for name, sign in SCORES.items():
             score = np.array([sign * row[name] for row in own])
             curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
-            entry = {
-                "structure": structure,
-                "score": name,
-                "cases": len(own),
-                "aurc": curve.aurc,
-                "low": float(curve.band.aurc.low),
-                "high": float(curve.band.aurc.high),
-                "random": curve.random,
-            }
-            found.append(entry)
+            found.append(
+                {
+                    "structure": structure,
+                    "score": name,
+                    "cases": len(own),
+                    "aurc": curve.aurc,
+                    "low": float(curve.band.aurc.low),
+                    "high": float(curve.band.aurc.high),
+                    "random": curve.random,
+                }
+            )
     return found

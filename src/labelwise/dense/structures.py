@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -14,11 +13,10 @@ from .._arrays import Array
 from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
-from .predictions import Events, Predicted, Structure
+from .predictions import Events, PredictedVolumes, Structure
 
 SHELL_MM = 2.0
 MARGIN_MM = 10.0  # around a structure: the shell is inside, and figures show it
-ZONES = ("per_volume", "outside", "inside", "shell")
 SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
@@ -26,7 +24,7 @@ Row = dict[str, Any]
 class Details(NamedTuple):
     """A structure of a case."""
 
-    predicted: Predicted
+    predicted: PredictedVolumes
     name: str
     box: tuple[slice, ...]
     """Around the structure, with a margin."""
@@ -79,7 +77,7 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return [row_of_structure(details) for details in examine(Predicted(case), loss, events)]
+    return [row_of_structure(details) for details in examine(PredictedVolumes(case), loss, events)]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -117,12 +115,15 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     1 2 0.5 0.0
     2 1 7.0 1.0
     """
-    found = examine(Predicted(case), loss, events)
+    found = examine(PredictedVolumes(case), loss, events)
     return [row for details in found for row in rows_of_components(details)]
 
 
 def examine(
-    predicted: Predicted, loss: LossName | Loss, events: Events | None, parts: Sequence[str] = ()
+    predicted: PredictedVolumes,
+    loss: LossName | Loss,
+    events: Events | None,
+    parts: Sequence[str] = (),
 ) -> Iterator[Details]:
     """Every structure of a case in turn, also with the volumes of these ``parts``."""
     from scipy.ndimage import label
@@ -139,11 +140,19 @@ def examine(
 
 
 def _masks_in_box(
-    predicted: Predicted, structure: Structure
+    predicted: PredictedVolumes, structure: Structure
 ) -> tuple[tuple[slice, ...], dict[str, list[Array]]]:
     """A box around all masks of a structure, and the masks in it; only one is ever whole."""
-    seen = reduce(np.logical_or, (mask for _, mask in predicted.masks(structure)))
-    box = bounding_box(seen, np.ceil(MARGIN_MM / predicted.case.grid.spacing).astype(int))
+    from scipy.ndimage import find_objects
+
+    seen = np.zeros(predicted.case.grid.shape, bool)
+    for _, mask in predicted.masks(structure):
+        seen |= mask
+    margin = np.ceil(MARGIN_MM / predicted.case.grid.spacing).astype(int)
+    box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
+    for around in find_objects(seen.view(np.uint8)):
+        edges = zip(around, margin, strict=True)
+        box = tuple(slice(max(edge.start - n, 0), edge.stop + n) for edge, n in edges)
     masks: dict[str, list[Array]] = {}
     for name, mask in predicted.masks(structure):
         masks.setdefault(name, []).append(mask[box].copy())
@@ -159,14 +168,16 @@ def row_of_structure(details: Details) -> Row:
     agreement = [dice(one, other) for one, other in combinations(members, 2)]
     row["pairwise_dice"], row["pairwise_dice_lowest"] = fmean(agreement), min(agreement)
     shell = find_shell(mean, grid.spacing)
-    voxels = np.count_nonzero(mean) or 1  # so that doubt stays finite
+    voxels = int(np.count_nonzero(mean)) or 1  # so that doubt stays finite
     for short, part in SHORT.items():
-        volume = details.uncertainty[part]
-        near, total = volume[details.box], volume.sum(dtype=float)
-        zones = near[mean & ~shell].sum(dtype=float), near[shell].sum(dtype=float)
-        sums = total, max(total - sum(zones), 0), *zones
-        for name, value in zip(ZONES, sums, strict=True):
-            row[f"{short}_{name}"] = float(value / voxels)
+        total = float(details.uncertainty[part].sum(dtype=float))
+        near = details.uncertainty[part][details.box]
+        inside = float(near[mean & ~shell].sum(dtype=float))
+        border = float(near[shell].sum(dtype=float))
+        row[f"{short}_per_volume"] = total / voxels
+        row[f"{short}_outside"] = max(total - inside - border, 0) / voxels
+        row[f"{short}_inside"] = inside / voxels
+        row[f"{short}_shell"] = border / voxels
     row["mean_entropy"] = predicted.entropy / predicted.mean.size
     row["entropy_per_volume"] = predicted.entropy / voxels
     for truth in details.masks.get("truth", ()):
@@ -187,7 +198,8 @@ def rows_of_components(details: Details) -> Iterator[Row]:
         row |= _volumes(case.grid, own)
         edges = zip(center_of_mass(mask), box, details.box, strict=True)
         center = [place + edge.start + outer.start for place, edge, outer in edges]
-        row |= dict(zip("xyz", case.grid.world(center).tolist(), strict=True))
+        world = case.grid.affine[:3] @ [*center[::-1], 1]
+        row |= dict(zip("xyz", world.tolist(), strict=True))
         row["members"] = sum(bool(other.any()) for other in own["members"])
         row["eu"] = float(epistemic[box][mask].mean(dtype=float))
         for truth in own.get("truth", ()):
@@ -203,27 +215,18 @@ def _volumes(grid: Volume, masks: dict[str, list[Array]]) -> Row:
 def dice(one: Array, other: Array) -> float:
     """Overlap of two masks; two empty ones agree."""
     either, both = np.count_nonzero(one | other), np.count_nonzero(one & other)
-    return 2 * both / (either + both) if either else 1.0
-
-
-def bounding_box(mask: Array, margin: Sequence[int]) -> tuple[slice, ...]:
-    """The box around a mask, with a margin; the whole volume if that is empty."""
-    from scipy.ndimage import find_objects
-
-    for box in find_objects(mask.view(np.uint8)):
-        edges = zip(box, margin, strict=True)
-        return tuple(slice(max(edge.start - n, 0), edge.stop + n) for edge, n in edges)
-    return (slice(None),) * 3
+    return float(2 * both / (either + both)) if either else 1.0
 
 
 def find_shell(mask: Array, spacing: Array) -> Array:
     """The voxels whose center is within 2 mm of one on the other side of a structure's border;
     neighbors along an axis always are, however far apart.
     """
-    from scipy.ndimage import binary_dilation, binary_erosion
-
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
-    steps = np.moveaxis(np.indices((2 * reach + 1).tolist()), 0, -1) - reach
-    near = np.linalg.norm(steps * np.minimum(spacing, SHELL_MM), axis=-1) <= SHELL_MM
-    shell: Array = binary_dilation(mask, near) & ~binary_erosion(mask, near, border_value=1)
+    padded = np.pad(mask, np.stack([reach, reach], axis=1), "edge")  # the volume has no border
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
+    shell = np.zeros_like(mask)
+    for place in np.ndindex(around.shape[3:]):
+        if np.linalg.norm((place - reach) * np.minimum(spacing, SHELL_MM)) <= SHELL_MM:
+            shell |= around[..., *place] != mask
     return shell

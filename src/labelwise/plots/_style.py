@@ -84,6 +84,6 @@ def line_style(i: int, name: str = "") -> dict[str, Any]:
     parts = {"total": TOTAL, "aleatoric": ALEATORIC, "epistemic": EPISTEMIC}
     return {
         "color": parts.get(name, CYCLE[i % len(CYCLE)]),
-        "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)],
+        "linestyle": DASHES[i % len(DASHES)],  # one fewer than colors: all pairs occur
         "linewidth": 1.6,
     }

@@ -29,17 +29,14 @@ def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
     means = by.ranked_means
     where = "over all instances" if by.own is None else "over its own instances"
-    order = [by.class_names.index(name) for name in by.ranking]
-    epistemic = np.nan_to_num(np.asarray(means.epistemic.value)[order])
-    aleatoric = np.nan_to_num(np.asarray(means.aleatoric.value)[order])
+    epistemic = np.nan_to_num(means.epistemic.value[by.order])
+    aleatoric = np.nan_to_num(means.aleatoric.value[by.order])
     stack_bars(ax, epistemic, aleatoric)
     if np.ndim(means.epistemic.low):  # there are intervals
-        ends = np.stack([means.epistemic.low, means.epistemic.high])[:, order]
-        bars = np.abs(ends - epistemic)
-        ax.errorbar(
-            range(len(order)), epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1
-        )
-    name_bars(ax, [tick_text(by.class_names[k], 18) for k in order])
+        ends = np.stack([means.epistemic.low, means.epistemic.high])[:, by.order]
+        place, bars = np.arange(len(epistemic)), np.abs(ends - epistemic)
+        ax.errorbar(place, epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1)
+    name_bars(ax, [tick_text(name, 18) for name in by.ranking])
     ax.set_ylabel(f"mean uncertainty\n{where}")
     add_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)  # above the axes
     return ax

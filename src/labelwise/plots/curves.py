@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,33 +28,28 @@ def plot_rejection(
     bands if available; to compare with, random rejection and the oracle of the first curve.
     """
     ax = new_axes(ax)
-    named: Mapping[str, RejectionCurve] = _curves_by_name(curves)
+    named = curves if isinstance(curves, Mapping) else {"": curves}
     if not named:
         raise ValueError("`curves` must hold at least one curve")
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
-        style = line_style(i, name)
         kept = curve.rejected <= MOST_REJECTED
+        style = line_style(i, name)
         ax.plot(100 * curve.rejected[kept], curve.value[kept], label=name or None, **style)
-        if curve.band is not None:
-            band, shade = curve.band, {"color": style["color"], "alpha": 0.15, "linewidth": 0}
-            ax.fill_between(100 * band.rejected, band.low, band.high, **shade)
     ax.axhline(first.random, label="random", **REFERENCE)
     kept = first.rejected <= MOST_REJECTED
     ax.plot(100 * first.rejected[kept], first.oracle[kept], ":", label="oracle", **REFERENCE)
+    ax.autoscale(False)  # bands are wide where few are left
+    for i, (name, curve) in enumerate(named.items()):
+        if curve.band is not None:
+            shade = {"color": line_style(i, name)["color"], "alpha": 0.15, "linewidth": 0}
+            ax.fill_between(100 * curve.band.rejected, curve.band.low, curve.band.high, **shade)
     mean = first.kind
     if first.kind != "accuracy":
         mean = f"mean {first.kind}"
     ax.set(xlabel="rejected (%)", ylabel=f"{mean} of the rest", xlim=(0, 100))
     add_legend(ax)
     return ax
-
-
-def _curves_by_name(curves: Any) -> Mapping[str, Any]:
-    """Curves by name; one curve has none."""
-    if isinstance(curves, Mapping):
-        return curves
-    return {"": curves}
 
 
 def plot_detection(
@@ -88,7 +83,7 @@ def plot_reliability(
     calibration.
     """
     ax = new_axes(ax, (4.0, 3.8))
-    named: Mapping[str, ReliabilityCurve] = _curves_by_name(curves)
+    named = curves if isinstance(curves, Mapping) else {"": curves}
     ax.plot([0, 1], [0, 1], **REFERENCE)
     for i, (name, curve) in enumerate(named.items()):
         bars = np.stack([curve.frequency - curve.low, curve.high - curve.frequency])

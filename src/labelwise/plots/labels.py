@@ -97,7 +97,8 @@ def plot_gallery(
         pictures = np.moveaxis(pictures, 1, -1)
     if titles is None:
         titles = [f"#{i}" for i in chosen]
-    for (left, right), i, title in zip(axes.reshape(-1, 2), chosen, titles, strict=False):
+    named = list(zip(chosen, titles, strict=True))
+    for (left, right), (i, title) in zip(axes.reshape(-1, 2), named, strict=False):
         left.imshow(pictures[i], cmap="gray", interpolation="nearest")  # colors stay as they are
         left.set_title(title, fontsize=9)
         right.set_axis_on()

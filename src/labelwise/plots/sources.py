@@ -26,7 +26,8 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
     means = sources.means
     order = np.argsort(-means.sum(axis=0), kind="stable")[:max_labels]
     ax = new_axes(ax, (max(3.5, 0.45 * len(order) + 1.5), 3.2))
-    bottom = np.zeros(len(order))
+    place, heights = np.arange(len(order)), means[:, order]
+    bottoms = np.cumsum(heights, axis=0) - heights
     for i, name in enumerate(sources.names):
         label = tick_text(name) + (" *" if name in sources.found else "")
         style: dict[str, Any] = {
@@ -35,8 +36,7 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
             "edgecolor": "white",
             "linewidth": 0,
         }
-        ax.bar(np.arange(len(order)), means[i, order], 0.8, bottom, label=label, **style)
-        bottom = bottom + means[i, order]
+        ax.bar(place, heights[i], 0.8, bottoms[i], label=label, **style)
     name_bars(ax, [tick_text(sources.class_names[k]) for k in order])
     ax.set_ylabel("epistemic uncertainty, mean")
     add_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)  # above the axes
