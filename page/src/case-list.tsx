@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals-core";
 import { createRef } from "preact";
 import { columnOf, derived, inDistribution, listed, numeric, wrong } from "./cases";
 import { AmountBar, Find, Panel, Segments, Select } from "./count";
-import { meta, nameOfRow, noCodes, numberColumn, textColumn, hasIds, secondOrder } from "./data";
+import { meta, hasColumn, nameOfRow, noCodes, numberColumn, textColumn, secondOrder } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
 import { Rows, type View } from "./rows";
@@ -268,7 +268,7 @@ export function CaseList() {
             options={sortOptions()}
             change={(value) => go({ sort: value, case: "" })}
           />
-          {hasIds && <IdSearch />}
+          {hasColumn("id") && <IdSearch />}
           <button
             class="quiet"
             title="Most epistemic first, each predicted class in turn"
@@ -338,8 +338,8 @@ function Printed() {
       <ol>
         {Array.from(rows.subarray(0, PRINTED), (row) => (
           <li key={row}>
-            {nameOfRow(row)}: {predictionWords(row, "pred")} {topWords(row)}
-            {isWrong(row) && ` ✗ ${predictionWords(row, "truth")}`}
+            <bdi>{nameOfRow(row)}</bdi>: <bdi>{predictionWords(row, "pred")}</bdi> {topWords(row)}
+            {isWrong(row) && <bdi> ✗ {predictionWords(row, "truth")}</bdi>}
           </li>
         ))}
       </ol>

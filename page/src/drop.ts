@@ -123,8 +123,7 @@ function idColumn(header: string[], rows: string[][]): { at: number; matched: nu
   const names = rowsByName();
   header.forEach((_, at) => {
     let matched = 0;
-    for (const row of rows)
-      if (names.has(row[at]) || (!hasIds && rowNamed("#" + row[at]) !== null)) matched++;
+    for (const row of rows) if (names.has(row[at])) matched++;
     if (matched > best.matched) best = { at, matched };
   });
   return best;
@@ -143,7 +142,9 @@ async function readTable(file: File): Promise<string> {
       : "it needs a column “row” with numbers from 1";
     throw new Error(why);
   }
-  const target = rows.map((row) => rowsByName().get(row[at]) ?? rowNamed("#" + row[at]));
+  const rowOf = (name: string) =>
+    hasIds ? (rowsByName().get(name) ?? null) : rowNamed("#" + name);
+  const target = rows.map((row) => rowOf(row[at]));
   const joined = new Set(target.filter((row) => row !== null)).size;
   if (joined < target.filter((row) => row !== null).length)
     throw new Error("an id occurs more than once");

@@ -25,7 +25,8 @@ export const findings = computed<Finding[]>(() => {
   const base = inDistribution.value;
   const errors = meta.labelled ? wrong.value : null;
   if (top && errors && base && top.edges.length > 1) {
-    const at = nearestEdge(top.edges, SURE);
+    // an edge from which on there are cases
+    const at = Math.min(nearestEdge(top.edges, SURE), top.edges.length - 2);
     let n = 0;
     for (let i = 0; i < R; i++) {
       if (
@@ -47,8 +48,9 @@ export const findings = computed<Finding[]>(() => {
   if (!meta.labelled) return found;
   const confused = pairs.value.filter(({ first, second }) => first !== second);
   const add = (name: string, { first, second, n }: Pair, after: string) => {
-    const [truth, predicted] = [meta.class_names[first], meta.class_names[second]];
-    const filters = [equals("truth", truth), equals("pred", predicted)];
+    const names = [meta.class_names[first], meta.class_names[second]];
+    const filters = [equals("truth", names[0]), equals("pred", names[1])];
+    const [truth, predicted] = names.map(format.isolated);
     found.push({ name, before: `${truth} taken for ${predicted}:`, n, after, filters });
   };
   const most = confused.find(({ n }) => n > 1);

@@ -372,7 +372,7 @@ function Grid({ found, color }: { found: Cells; color: string }) {
                       key={other}
                       role="gridcell"
                       data-cell={`${y},${x}`}
-                      class={`${square && x === y ? "right" : "wrong"} ${n > 0 && isChosen(filters) ? "chosen" : ""} ${n === 0 ? "none" : ""}`}
+                      class={`${(square ? x === y : other === "hit") ? "right" : "wrong"} ${n > 0 && isChosen(filters) ? "chosen" : ""} ${n === 0 ? "none" : ""}`}
                       style={{
                         "--shade": n === 0 ? 0 : Math.round(4 + 56 * strength),
                       }}

@@ -17,7 +17,7 @@ import type { Column } from "./types";
 
 function rangeWords(column: Column | null, value: string): string {
   if (value === "") return "missing";
-  if (!column || column.kind !== "number") return value;
+  if (!column || column.kind !== "number") return format.isolated(value);
   const [low, high] = codesOfRange(column, value);
   const { edges } = column;
   const from = value.startsWith("..") ? null : format.number(edges[low]);
@@ -36,7 +36,8 @@ export function filterWords({ key, values, not }: Filter): string {
       ? `${values.length} values`
       : values.map((value) => rangeWords(column, value)).join(" or ");
   const title =
-    { alarm: "false alarm", hit: "hit", missed: "missed", id: "id contains" }[key] ?? titleOf(key);
+    { alarm: "false alarm", hit: "hit", missed: "missed", id: "id contains" }[key] ??
+    format.isolated(titleOf(key));
   return `${title} ${not ? "≠ " : column?.kind === "number" || key === "id" ? "" : "= "}${shown}`;
 }
 
@@ -71,7 +72,7 @@ const base = computed(() => (inDistribution.value ? countOnes(inDistribution.val
 function Words({ now }: { now: Sums }) {
   const { terms } = current;
   const off = [...switchedOff.value];
-  const without = off.map((j) => memberNames[j]).join(", ");
+  const without = off.map((j) => format.isolated(memberNames[j])).join(", ");
   return (
     <p class="words" role="status" aria-live="polite" id="sentence">
       <Count n={now.n} filters={[]} keys={[]} name="selected.n">

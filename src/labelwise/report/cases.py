@@ -143,7 +143,7 @@ def add_columns(about: Cases, chosen: Rows) -> PageData:
     if about.with_ids and (cases.ids is not None or sampled):
         ids = _texts(about.parts, "ids")
         names = [shortened(ids[row] or f"#{row + 1}", LONGEST_ID) for row in rows]
-        page.add_text("id", names, "file")
+        page.add_text("id", names, "row" if cases.ids is None else "file")
     if chosen.weight is not None:
         page.add_block("weight", chosen.weight, "f4")
     if "mean" in found.columns:

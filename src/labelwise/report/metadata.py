@@ -15,7 +15,7 @@ from .._column_words import columns_called, is_called_id
 from .._errors import InputError
 from .._frames import is_positions, library_of_frame, repeated, row_labels
 from .._tables import counted, shortened
-from ..io.csv import csv_rows
+from ..io.csv import csv_rows, harmless_cell
 from ..io.files import check_regular, reading
 from .columns import PageData
 
@@ -102,9 +102,18 @@ def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
     if not columns:
         raise InputError(f"{name} must have at least one column, with a row for each case")
     for column, values in columns.items():
-        texts = [str(x).strip() for x in values]
-        columns[column] = np.array(["" if x.lower() in MISSING else x for x in texts], dtype=object)
+        columns[column] = np.array(list(map(_plain_text, values)), dtype=object)
     return name, columns
+
+
+def _plain_text(value: Any) -> str:
+    """A cell as text, empty where missing, without the apostrophe of `harmless_cell`."""
+    text = str(value).strip()
+    if text.lower() in MISSING:
+        return ""
+    if text == harmless_cell(text[1:]):
+        return text[1:]
+    return text
 
 
 def _rows_of_cases(
@@ -113,24 +122,24 @@ def _rows_of_cases(
     """For each case its row, -1 where there is none. The column of ids is taken out; how rows were
     matched, and which were not, is noted.
 
-    It is the column with the most ids of the cases; of equal ones, what is called an id.
+    The ids are in the column with the most of them; of equal ones, in what is called an id. A
+    column ``row`` numbers the cases from 1, whatever their ids are.
     """
-    lacking, key = "the predictions have", None
+    lacking, key, kind = "the predictions have", None, "numbers"
     wanted = list(map(str, range(1, n + 1)))
-    if ids is not None:
-        lacking, wanted = f"{name} has", np.asarray(ids[:]).astype(str).tolist()
-        known = set(wanted)
-        shared = {column: len(known & set(texts)) for column, texts in columns.items()}
-        best = max(columns, key=lambda column: (shared[column], is_called_id(column)))
-        if shared[best]:
-            key = best
-        elif is_called_id(best):
-            raise InputError(
-                f"column {best!r} of {name} has none of the ids of the cases, such as "
-                f"{wanted[0]!r}; it has {str(columns[best][0])!r}"
-            )
-    elif ROW in columns:
+    if ROW in columns:
         key = ROW
+    if ids is not None:
+        lacking, texts = f"{name} has", np.asarray(ids[:]).astype(str).tolist()
+        known = set(texts)
+        ranks = {}
+        for column, values in columns.items():
+            if column != ROW:
+                ranks[column] = len(known & set(values)), is_called_id(column)
+        best = max(ranks, key=lambda column: ranks[column], default=ROW)
+        shared, called_id = ranks.get(best, (0, False))
+        if shared or (called_id and key is None):
+            key, wanted, kind = best, texts, "ids"
     if key is None:
         rows = len(next(iter(columns.values())))
         if rows != n:
@@ -148,6 +157,13 @@ def _rows_of_cases(
     order = np.array([place.get(text, -1) for text in wanted])
     notes.append(f"rows of {name} matched by `{key}`")
     matched = int(np.sum(order >= 0))
+    if not matched:
+        raise InputError(
+            f"column {key!r} of {name} has none of the {kind} of the cases, such as {wanted[0]!r}; "
+            f"it has {given[0]!r}"
+        )
+    if kind == "numbers" and "0" in place:
+        raise InputError(f"column {key!r} of {name} must number the cases from 1; it has a 0")
     if matched < n:
         notes.append(f"{counted(n - matched, 'case')} of {n:,} not in {name}")
     if matched < len(place):
