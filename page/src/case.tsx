@@ -253,7 +253,7 @@ function verdict(row: number): string {
   const [au, eu, top] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("top")];
   if (!au || !eu || !top) return "";
   const [a, e] = [au.centers[au.codes[row]], eu.centers[eu.codes[row]]];
-  const unit = meta.losses.find(({ key }) => key === current.loss)?.unit ?? "";
+  const unit = current.loss === "log" ? "bits" : "";
   const share = a + e > 0 ? e / (a + e) : 0;
   const sure = top.centers[top.codes[row]] >= 0.9;
   const words = [

@@ -273,8 +273,7 @@ const sortKey = computed(() => current.sort);
 export function titleOf(key: string): string {
   if (key.startsWith("p:")) return `probability of ${key.slice(2)}`;
   if (PARTS.includes(key)) {
-    const unit = meta.losses.find((each) => each.key === loss.value)?.unit;
-    return unit ? `${key}, ${unit}` : key;
+    return loss.value === "log" ? `${key}, bits` : key;
   }
   return metaOf(columnName(key))?.title ?? key;
 }

@@ -11,13 +11,13 @@ export const L = meta.labels.length;
 
 const named = meta.columns.find(({ name }) => name === "id");
 /** Cases have ids; else a case is known by its number from 1, in a sample as a column of its own. */
-export const hasIds = named !== undefined && named.source !== "row";
+export const hasIds = named !== undefined && !named.numbered;
 /** Rows stand for several cases. */
 export const sampled = "weight" in meta.blocks;
 /** Uncertainty is the mean over events that overlap instead of their sum. */
 export const averaged = /overlapping|pairs/.test(meta.structure);
-const many = meta.members === null ? "draws" : "members";
-export const secondOrder = meta.members?.length === 1 ? "none" : many;
+const many = meta.members.length === 0 ? "draws" : "members";
+export const secondOrder = meta.members.length === 1 ? "none" : many;
 
 export const columnMetas = signal<ColumnMeta[]>(meta.columns);
 

@@ -221,6 +221,8 @@ function addNumbers(about: Pick<ColumnMeta, "name" | "title" | "source">, values
 
 /** Columns named like the classes are the readers' votes. */
 function votesOf(header: string[], rows: string[][], target: (number | null)[]): Set<number> {
+  // of labels that may occur together they do not say how many readers there were
+  if (meta.multilabel) return new Set();
   const place = meta.class_names.map((name) =>
     header.findIndex((title) => title.replace(/^votes?[ ._:]/i, "").trim() === name),
   );
@@ -243,7 +245,7 @@ function votesOf(header: string[], rows: string[][], target: (number | null)[]):
   setBlock("votes", { dtype: "u2", shape: [R, K] }, votes);
   setBlock("votes.total", { dtype: "u2", shape: [R] }, totals);
   const name = "reader_disagreement";
-  addNumbers({ name, title: "readers disagree", source: "votes" }, disagreement);
+  addNumbers({ name, title: "readers disagree" }, disagreement);
   return new Set(place);
 }
 

@@ -83,7 +83,7 @@ function App() {
 }
 
 listen(isKnown);
-if (!meta.losses.some(({ key }) => key === state.peek().loss)) go({ loss: "log" }, "replace");
+if (!meta.losses.includes(state.peek().loss)) go({ loss: "log" }, "replace");
 listenForKeys();
 listenForDrops();
 const root = document.getElementById("app");

@@ -99,7 +99,7 @@ export function membersOf(row: number): CaseMembers | null {
   return !found ? null : membersAt(positionOf(row, found.rows));
 }
 
-export const memberNames = meta.members ?? [];
+export const memberNames = meta.members;
 
 /** Positions of the members that are switched off. */
 export const switchedOff = computed<Set<number>>(() => {

@@ -167,7 +167,7 @@ function cards(now: Sums, all: Sums): OneFigure[] {
   if (wrong.value !== null) {
     const value = accuracyOf(now);
     const given = everything ? exact?.accuracy : null;
-    const how = given ? given.how : "Wilson’s, of independent cases";
+    const how = given ? given.method : "Wilson’s, of independent cases";
     const n = effective(now) * (now.labelledWeight / now.weight);
     found.push({
       name: "accuracy",
@@ -181,21 +181,21 @@ function cards(now: Sums, all: Sums): OneFigure[] {
       filters: [equals("wrong", "0")],
     });
   }
-  const about = meta.losses.find((loss) => loss.key === current.loss) ?? meta.losses[0];
-  const ofAll = exact?.mean[about.key] ?? {
-    aleatoric: all.aleatoric / all.weight,
-    epistemic: all.epistemic / all.weight,
-  };
-  const mine = everything
-    ? ofAll
-    : { aleatoric: now.aleatoric / now.weight, epistemic: now.epistemic / now.weight };
+  const { loss } = current;
+  const meanOf = (part: "aleatoric" | "epistemic", sums: Sums) =>
+    (sums.n === all.n ? exact?.mean[`${part}.${loss}`] : undefined) ?? sums[part] / sums.weight;
+  const means = (sums: Sums) => ({
+    aleatoric: meanOf("aleatoric", sums),
+    epistemic: meanOf("epistemic", sums),
+  });
+  const [mine, ofAll] = [means(now), means(all)];
   found.push({
     name: "total",
-    title: `uncertainty, ${about.unit}`,
+    title: loss === "log" ? "uncertainty, bits" : "uncertainty",
     note: "Mean over the cases of the sum over labels: total = aleatoric + epistemic.",
     value: mine.aleatoric + mine.epistemic,
     all: ofAll.aleatoric + ofAll.epistemic,
-    text: about.key === "log" ? format.hundredths : format.thousandths,
+    text: loss === "log" ? format.hundredths : format.thousandths,
   });
   found.push({
     name: "epistemic_share",

@@ -36,7 +36,7 @@ def test_without_ids_rows_are_matched_by_number_and_it_is_said() -> None:
     found = join_metadata({"site": ["A", "B", "A"]}, None, 3, NAMES)
     assert found.columns["site"].tolist() == ["A", "B", "A"]
     assert found.notes == [
-        "rows of `metadata` matched by number: the predictions have no ids",
+        "rows of `metadata` matched by number: there are no ids in both",
     ]
 
 

@@ -22,7 +22,7 @@ from .columns import PageData
 MISSING = ("", "na", "n/a", "nan", "nat", "none", "null", "<na>")
 MAX_CATEGORIES = 20  # distinct numbers that are categories
 MAX_NAMES = 5000  # distinct texts that are categories
-LONGEST_NAME, LONGEST_TEXT = 100, 500
+LONGEST_NAME = 100
 ROW = "row"  # the page exports numbers from 1 where the predictions have no ids
 VOTES = re.compile(r"^votes?[ _.:]", re.IGNORECASE)
 PAGE_NAMES = {
@@ -49,7 +49,7 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
     """Read metadata and put its rows in the order of the cases: by id where the predictions have
     ids, else by a column ``row`` of numbers from 1, else by number.
     """
-    name, columns = _read(given)
+    name, columns = _metadata_columns(given)
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise InputError(f"{name} must have columns of the same length; got {sorted(lengths)[:5]}")
@@ -75,7 +75,7 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
     return found
 
 
-def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
+def _metadata_columns(given: Any) -> tuple[str, dict[str, np.ndarray]]:
     """What to call metadata in messages, and its columns as text, empty where missing."""
     name = "`metadata`"
     columns: dict[str, Any] = {}
@@ -125,29 +125,25 @@ def _rows_of_cases(
     The ids are in the column with the most of them; of equal ones, in what is called an id. A
     column ``row`` numbers the cases from 1, whatever their ids are.
     """
-    lacking, key, kind = "the predictions have", None, "numbers"
-    wanted = list(map(str, range(1, n + 1)))
-    if ROW in columns:
-        key = ROW
+    key, kind, wanted = ROW, "numbers", list(map(str, range(1, n + 1)))
     if ids is not None:
-        lacking, texts = f"{name} has", np.asarray(ids[:]).astype(str).tolist()
-        known = set(texts)
+        texts = np.asarray(ids[:]).astype(str).tolist()
         ranks = {}
         for column, values in columns.items():
-            if column != ROW:
-                ranks[column] = len(known & set(values)), is_called_id(column)
+            ranks[column] = len(set(texts) & set(values)), is_called_id(column)
+        ranks.pop(ROW, None)
         best = max(ranks, key=lambda column: ranks[column], default=ROW)
         shared, called_id = ranks.get(best, (0, False))
-        if shared or (called_id and key is None):
-            key, wanted, kind = best, texts, "ids"
-    if key is None:
+        if shared or (called_id and ROW not in columns):
+            key, kind, wanted = best, "ids", texts
+    if key not in columns:
         rows = len(next(iter(columns.values())))
         if rows != n:
             raise InputError(
-                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}, and "
-                f"{lacking} no ids to match the rows by. Give both a column of the same ids"
+                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}; without ids "
+                "in both, rows cannot be matched. Give both a column of the same ids"
             )
-        notes.append(f"rows of {name} matched by number: {lacking} no ids")
+        notes.append(f"rows of {name} matched by number: there are no ids in both")
         return np.arange(n)
     given = columns.pop(key).tolist()
     twice = repeated(filter(None, given))
@@ -187,11 +183,10 @@ def add_metadata(page: PageData, columns: Mapping[str, np.ndarray], rows: np.nda
 
     ``rows`` are the positions of the page's rows in the columns; -1 out of distribution.
     """
-    taken = {*PAGE_NAMES, *(column["name"] for column in page.columns)}
     for given, texts in columns.items():
-        name = column_name(given, taken)
-        taken.add(name)
-        add_column(page, name, np.append(texts, "")[rows])
+        taken = PAGE_NAMES | {column["name"] for column in page.columns}
+        add_column(page, column_name(given, taken), np.append(texts, "")[rows])
+        page.columns[-1]["source"] = "metadata"
 
 
 def column_name(given: str, taken: set[str]) -> str:
@@ -206,18 +201,14 @@ def column_name(given: str, taken: set[str]) -> str:
 
 def add_column(page: PageData, name: str, texts: np.ndarray) -> None:
     """One column of text, empty where missing, as what it holds."""
-    source = "metadata"
     distinct = sorted(set(texts.tolist()) - {""})
     numbers = as_numbers(texts)
     if numbers is not None:
         if len(distinct) > MAX_CATEGORIES:
-            page.add_number(name, name, numbers, source=source)
+            page.add_number(name, name, numbers)
             return
         distinct.sort(key=float)
     if len(distinct) > MAX_NAMES:
-        page.add_text(name, [shortened(x, LONGEST_TEXT) for x in texts], source)
-        return
-    place = {text: i for i, text in enumerate(distinct)}
-    codes = np.array([place.get(text, -1) for text in texts.tolist()])
-    shown = [shortened(text, LONGEST_TEXT) for text in distinct]
-    page.add_category(name, name, codes, shown, source=source)
+        page.add_text(name, texts)
+    else:
+        page.add_names(name, texts, distinct)
