@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class PageData:
         self.arrays[about["name"]] = deflated(as_bytes(codes, dtype))
 
     def add_names(
-        self, name: str, texts: Sequence[str], distinct: Sequence[str], *, numbered: bool = False
+        self, name: str, texts: Iterable[str], distinct: Sequence[str], *, numbered: bool = False
     ) -> None:
         """Texts as a category of the ``distinct`` ones, or of their numbers; what is none of them
         is missing.
@@ -77,7 +77,7 @@ class PageData:
             shown = [str(number + 1) for number in place.values()]
         self.add_category(name, name, codes, shown)
 
-    def add_text(self, name: str, texts: Sequence[str]) -> None:
+    def add_text(self, name: str, texts: Iterable[str]) -> None:
         """Free text."""
         self.columns.append({"name": name, "title": name, "kind": "text", "dtype": "json"})
         shown = [shortened(text, LONGEST_TEXT) for text in texts]

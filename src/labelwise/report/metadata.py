@@ -140,8 +140,8 @@ def _rows_of_cases(
         rows = len(next(iter(columns.values())))
         if rows != n:
             raise InputError(
-                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}; without ids "
-                "in both, rows cannot be matched. Give both a column of the same ids"
+                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}, which only "
+                "ids in both can match. Give both a column of the same ids"
             )
         notes.append(f"rows of {name} matched by number: there are no ids in both")
         return np.arange(n)

@@ -192,7 +192,7 @@ def build_report(
         covered = predicted.member[np.arange(len(cases)), cases.true_class]
         add_sets(page, predicted.size, covered, place)
     if counts is not None:
-        add_votes(page, *counts, place, multilabel=cases.multilabel)
+        add_votes(page, *counts, place, multilabel=bool(cases.multilabel))
     columns = joined.columns
     if not with_ids:
         columns = {name: x for name, x in columns.items() if not identifies(name, x)}
@@ -214,7 +214,7 @@ def build_report(
         "version": __version__,
         "n": len(cases),
         "rows": page.rows,
-        "multilabel": cases.multilabel,
+        "multilabel": bool(cases.multilabel),
         "labelled": cases.y_true is not None,
         "class_names": cases.names,
         "labels": cases.names if family is None else family.names,
