@@ -384,6 +384,7 @@ export function CasePanel() {
   const picture = row === null ? null : pictureOf(row);
   const place = placeInList.value;
   const total = listed.value?.length ?? 0;
+  const isWrong = row === null ? null : wrong.value?.codes[row];
   return (
     <aside
       class={`panel case ${open ? "open" : ""}`}
@@ -419,12 +420,8 @@ export function CasePanel() {
             <div>
               <p class="outcome">
                 predicted <strong>{predictionWords(row, "pred")}</strong>
-                {meta.labelled &&
-                  (wrong.value?.codes[row] === 1 ? (
-                    <span class="bad"> ✗ truth {predictionWords(row, "truth")}</span>
-                  ) : wrong.value?.codes[row] === 0 ? (
-                    <span class="good"> ✓ right</span>
-                  ) : null)}
+                {isWrong === 1 && <span class="bad"> ✗ truth {predictionWords(row, "truth")}</span>}
+                {isWrong === 0 && <span class="good"> ✓ right</span>}
               </p>
               <p class="soft">{verdict(row)}</p>
               <About row={row} />

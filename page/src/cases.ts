@@ -39,10 +39,8 @@ export function isKnown(key: string): boolean {
   return hasColumn(ALIASES[key] ?? key);
 }
 
-const loss = computed(() => current.loss);
-
 export function columnName(key: string): string {
-  if (PARTS.includes(key)) return `${key}.${loss.value}`;
+  if (PARTS.includes(key)) return `${key}.${current.loss}`;
   return ALIASES[key] ?? key;
 }
 
@@ -184,7 +182,7 @@ function everyRow(): Uint8Array {
 }
 
 const cache = new Map<string, Uint8Array>();
-const MOST_CACHED = R > 300_000 ? 6 : 24;
+const MOST_CACHED = R > 300_000 ? 8 : 24;
 
 const settings = computed(() =>
   [current.loss, [...switchedOff.value], recomputed.value !== null, epoch.value].join("|"),
@@ -261,19 +259,18 @@ const order = new Uint32Array(R);
 /** The selected rows in the order of the list; written over by the next selection. */
 export const listed = computed<Uint32Array | null>(() => {
   const mask = selected.value;
-  const sort = sortKey.value;
+  const sort = current.sort;
   if (!mask) return null;
   const falling = sort.startsWith("-");
   const column = columnOf(falling ? sort.slice(1) : sort);
   if (!column) return null;
   return sortedRows(rowsIn(mask), column.codes, column.missing, falling, order);
 });
-const sortKey = computed(() => current.sort);
 
 export function titleOf(key: string): string {
   if (key.startsWith("p:")) return `probability of ${key.slice(2)}`;
   if (PARTS.includes(key)) {
-    return loss.value === "log" ? `${key}, bits` : key;
+    return current.loss === "log" ? `${key}, bits` : key;
   }
   return metaOf(columnName(key))?.title ?? key;
 }

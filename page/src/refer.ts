@@ -61,9 +61,7 @@ export function measureKey({ by, label }: Policy): string {
   return ["total", "aleatoric", "epistemic", "top"].includes(by) ? by : "total";
 }
 
-export const policy = computed(() => readPolicy(referText.value));
-const referText = computed(() => current.refer);
-const costsText = computed(() => current.costs);
+export const policy = computed(() => readPolicy(current.refer));
 
 /** Costs as typed: invalid texts are kept, and make the plan "not computed". */
 export interface CostTexts {
@@ -151,7 +149,7 @@ function parseCosts({ missed, alarm, abstain, ask, error, of }: CostTexts): Cost
   return costs;
 }
 
-export const costTexts = computed(() => readCosts(costsText.value));
+export const costTexts = computed(() => readCosts(current.costs));
 /** The costs, or what is wrong with them; null if none were given. */
 export const costs = computed<Costs | string | null>(() => {
   try {
