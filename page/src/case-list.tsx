@@ -33,12 +33,10 @@ function isWrong(row: number): boolean {
   return wrong.value?.codes[row] === 1;
 }
 
-function amounts(row: number): { aleatoric: number; epistemic: number } {
-  const [au, eu] = [columnOf("aleatoric"), columnOf("epistemic")];
-  return {
-    aleatoric: au?.centers[au.codes[row]] ?? 0,
-    epistemic: eu?.centers[eu.codes[row]] ?? 0,
-  };
+/** A number of the row, as the list is sorted by it. */
+function amount(key: string, row: number): number {
+  const column = columnOf(key);
+  return column?.centers[column.codes[row]] ?? 0;
 }
 
 const largestSeen = computed(() => columnOf("total")?.edges.at(-1) ?? 1);
@@ -76,10 +74,12 @@ function lineViews(): View<Row>[] {
       title: "uncertainty",
       class: "bar",
       cell: (row) => {
-        const { aleatoric, epistemic } = amounts(row);
+        const [total, aleatoric, epistemic] = ["total", "aleatoric", "epistemic"].map((key) =>
+          amount(key, row),
+        );
         return (
           <AmountBar aleatoric={aleatoric} epistemic={epistemic} largest={largestSeen.value}>
-            <span>{format.fixed(aleatoric + epistemic, 2)}</span>
+            <span>{format.fixed(total, 2)}</span>
           </AmountBar>
         );
       },

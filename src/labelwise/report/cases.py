@@ -107,7 +107,7 @@ def add_sets(page: PageData, size: np.ndarray, covered: np.ndarray, place: np.nd
     """
     sizes = list(map(str, range(int(size.max()) + 1)))
     page.add_category("set_size", "set size", np.append(size, -1)[place], sizes)
-    held = np.append(covered.astype(int), -1)[place]
+    held = np.append(covered, -1)[place]
     page.add_category("covered", "truth in the set", held, ["no", "yes"])
 
 

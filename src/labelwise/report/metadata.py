@@ -128,14 +128,12 @@ def _rows_of_cases(
     key, kind, wanted = ROW, "numbers", list(map(str, range(1, n + 1)))
     if ids is not None:
         texts = np.asarray(ids[:]).astype(str).tolist()
-        ranks = {}
+        known = set(texts)
+        highest = (0, ROW in columns)  # then a column that is only called like an id is none
         for column, values in columns.items():
-            ranks[column] = len(set(texts) & set(values)), is_called_id(column)
-        ranks.pop(ROW, None)
-        best = max(ranks, key=lambda column: ranks[column], default=ROW)
-        shared, called_id = ranks.get(best, (0, False))
-        if shared or (called_id and ROW not in columns):
-            key, kind, wanted = best, "ids", texts
+            rank = len(known & set(values)), is_called_id(column)
+            if column != ROW and rank > highest:
+                highest, key, kind, wanted = rank, column, "ids", texts
     if key not in columns:
         rows = len(next(iter(columns.values())))
         if rows != n:

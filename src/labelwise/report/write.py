@@ -100,8 +100,8 @@ def build_report(
         leave the house.
     metadata : DataFrame, mapping from names to columns, or path of a .csv file, optional
         More about the cases (site, scanner, age): joined by the column that holds the ids, whatever
-        its name; by number if the predictions have none. A column ``group`` holds the groups, and
-        ``votes_melanoma`` how many readers chose a class.
+        its name, or by a column ``row`` of numbers from 1; else by number. A column ``group`` holds
+        the groups, and ``votes_melanoma`` how many readers chose a class.
     votes : array, optional
         Votes of readers: counts (N, K), the class that each of the ``annotators`` chose (N, A), or
         for labels that may occur together 0 or 1 of each, (A, N, K).
@@ -230,8 +230,7 @@ def build_report(
         "images": thumbnails,
         "notes": [*cases.notes, *joined.notes],
     }
-    html = render(title, data, page.arrays)
-    return Report(html, data, page.arrays)
+    return Report(render(title, data, page.arrays), data, page.arrays)
 
 
 def write_report(
