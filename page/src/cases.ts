@@ -119,8 +119,9 @@ derived.set("wrong", () => wrong.value);
 
 /** Rows where any of the labels was hit, missed or falsely predicted. */
 function labelMask(filter: Filter): Uint8Array | null {
-  const truth = truthBits.value;
   const said = predictedBits.value;
+  // without labels a hit is what is predicted
+  const truth = meta.labelled ? truthBits.value : said;
   if (!truth || !said) return null;
   const out = new Uint8Array(R);
   const wanted = { hit: [1, 1], missed: [1, 0], alarm: [0, 1] }[filter.key] ?? [1, 1];

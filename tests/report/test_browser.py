@@ -136,7 +136,8 @@ def rows_of_events(names, y, guess, events) -> dict[str, np.ndarray]:
     return expected
 
 
-CRAWLED = ["ensemble", "weighted", "dirichlet", "multilabel", "unlabeled", "ordinal", "events"]
+CRAWLED = ["ensemble", "weighted", "dirichlet", "multilabel", "ordinal", "events"]
+CRAWLED += ["unlabeled", "unlabeled multilabel"]
 
 
 @pytest.mark.parametrize("kind", [*CRAWLED, "ood", "fashion", "ecg", "binary file"])
@@ -158,7 +159,11 @@ def test_every_number_of_other_pages_opens_its_cases(kind, open_page, tmp_path) 
     page = open_page(build_report(given, y_true=y, **options), width=1440)
     names, mean = list(q.class_names), q.mean()
     guess = mean.argmax(-1)
-    if y is None:
+    if y is None and not q.exclusive:
+        expected = {"selected.n": np.ones(len(mean), bool)}
+        for name, called in zip(names, (mean > 0.5).T, strict=True):
+            expected[f"matrix.{name}.hit"] = expected[f"table.{name}.n"] = called
+    elif y is None:
         expected = rows_without_labels(names, mean)
     elif y.ndim == 2:
         expected = rows_of_labels(names, y, mean > 0.5)
@@ -181,6 +186,10 @@ def test_every_number_of_other_pages_opens_its_cases(kind, open_page, tmp_path) 
         for part in ("referred", "kept"):
             both = np.intersect1d(found[f"policy.{part}"], wrong).tolist()
             assert found.get(f"policy.{part}.wrong", []) == both
+    else:
+        for name in names:
+            both = np.intersect1d(found[f"table.{name}.n"], found["policy.referred"])
+            assert found.get(f"table.{name}.flagged", []) == both.tolist()
     if kind == "ood":
         found = crawl(page, "dataset")
         assert found["table.elsewhere.n"] == list(range(len(mean), len(mean) + 40))
@@ -222,6 +231,7 @@ def kinds():
         "multilabel": (several, (rng.random((200, 6)) < p).astype(int), {}),
         "dirichlet": (lw.Dirichlet(alpha, class_names=list("abc")), rng.integers(0, 3, 150), {}),
         "unlabeled": (q4, None, {}),
+        "unlabeled multilabel": (several, None, {}),
         "ordinal": (q4, y4, {"events": lw.events.ordinal(names)}),
         "events": (q4, y4, {"events": {"left": ["a", "b"], "right": ["c", "d"]}}),
         "ood": (q4, y4, {"ood": {"elsewhere": other}}),
