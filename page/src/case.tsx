@@ -38,7 +38,7 @@ import { plan, refer } from "./refer";
 import { Rows, type View } from "./rows";
 import { go, now as current } from "./state";
 import { listed } from "./cases";
-import { setTag, tags } from "./tags";
+import { setTags, tags } from "./tags";
 import type { Codes } from "./types";
 
 const MOST_LABELS = 8;
@@ -348,7 +348,7 @@ function Notes({ row }: { row: number }) {
           type="text"
           value={now.tag}
           placeholder="check, label, exclude …"
-          onChange={(event) => setTag(row, { tag: event.currentTarget.value.trim() })}
+          onChange={(event) => setTags([[row, { tag: event.currentTarget.value.trim() }]])}
         />
       </label>
       <label class="choice wide">
@@ -356,7 +356,7 @@ function Notes({ row }: { row: number }) {
         <input
           type="text"
           value={now.note}
-          onChange={(event) => setTag(row, { note: event.currentTarget.value.trim() })}
+          onChange={(event) => setTags([[row, { note: event.currentTarget.value.trim() }]])}
         />
       </label>
       <button

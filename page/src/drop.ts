@@ -25,7 +25,7 @@ import { type CaseMembers, binned, membersAt, embedded } from "./members";
 import { type StoredArray, isReadable, readHeader, readZip, slice } from "./npy";
 import { droppedImages, stem } from "./pictures";
 import { notice } from "./state";
-import { setTag, unsaved } from "./tags";
+import { setTags, unsaved } from "./tags";
 import type { ColumnMeta } from "./types";
 
 const MOST_NAMES = 5000;
@@ -180,10 +180,12 @@ function columnName(name: string): string {
 function takeTags(header: string[], rows: string[][], target: (number | null)[]): boolean {
   const [tag, note] = [header.indexOf("tag"), header.indexOf("note")];
   if (tag < 0 || note < 0) return false;
+  const changes: Parameters<typeof setTags>[0] = [];
   rows.forEach((row, i) => {
     const to = target[i];
-    if (to !== null) setTag(to, { tag: row[tag] ?? "", note: row[note] ?? "" });
+    if (to !== null) changes.push([to, { tag: row[tag] ?? "", note: row[note] ?? "" }]);
   });
+  setTags(changes);
   unsaved.value = false;
   return true;
 }

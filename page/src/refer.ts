@@ -25,27 +25,19 @@ export interface Policy {
 
 /** `all:.1:total`, `each:.1:total`, `class:melanoma:.95:total` or `costs`. */
 export function readPolicy(text: string): Policy {
-  const parts = text.split(":");
-  const kind = parts[0];
+  const [kind, ...rest] = text.split(":");
   const usual: Policy = { kind: "all", share: 0.1, by: "total", label: "" };
   if (kind === "costs") return { ...usual, kind };
-  if (kind === "class") {
-    const by = parts.pop() ?? "total";
-    const share = Number(parts.pop());
-    return {
-      kind,
-      share: share >= 0 && share <= 1 ? share : 0.95,
-      by,
-      label: parts.slice(1).join(":"),
-    };
-  }
-  if (kind !== "all" && kind !== "each") return usual;
-  const share = Number(parts[1]);
+  if (kind !== "all" && kind !== "each" && kind !== "class") return usual;
+  // the name of a class may have colons of its own
+  const at = kind === "class" ? rest.length - 2 : 0;
+  const share = Number(rest[at]);
+  const given = share >= 0 && share <= 1;
   return {
-    ...usual,
     kind,
-    share: share >= 0 && share <= 1 ? share : 0.1,
-    by: parts[2] || "total",
+    share: given ? share : kind === "class" ? 0.95 : 0.1,
+    by: rest[at + 1] || "total",
+    label: rest.slice(0, Math.max(at, 0)).join(":"),
   };
 }
 

@@ -10,7 +10,7 @@ import type { Filter } from "./hash";
 import { wilson } from "./intervals";
 import { embedded, memberNames, switchedOff } from "./members";
 import { plan, planOf, policyWords } from "./refer";
-import { codesOfRange, countOnes, equals } from "./selection";
+import { codesOfRange, countOnes, equals, withoutFilter } from "./selection";
 import { go, notice, now as current } from "./state";
 import { type Sums, accuracyOf, allFigures, effective, figures } from "./sums";
 import type { Column } from "./types";
@@ -44,12 +44,6 @@ export function filterWords({ key, values, not }: Filter): string {
 /** The conditions in words; pressing one removes it. */
 function Chips() {
   const { terms } = current;
-  const remove = (at: number, which: number) => {
-    const next = terms.map((term, i) =>
-      i === at ? { ...term, filters: term.filters.filter((_, j) => j !== which) } : term,
-    );
-    go({ terms: next.filter((term) => term.filters.length > 0), case: "" });
-  };
   return terms.map((term, at) => (
     <span key={at}>
       {term.add ? at > 0 && " or " : " without "}
@@ -58,7 +52,7 @@ function Chips() {
           class={term.add ? "chip" : "chip out"}
           key={which}
           title="Remove"
-          onClick={() => remove(at, which)}
+          onClick={() => go({ terms: withoutFilter(terms, at, which), case: "" })}
         >
           {filterWords(filter)} <span aria-hidden="true">×</span>
         </button>
