@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals-core";
 import { createRef } from "preact";
 import { columnOf, derived, inDistribution, listed, numeric, wrong } from "./cases";
 import { AmountBar, Find, Panel, Segments, Select } from "./count";
-import { meta, nameOfRow, noCodes, numberColumn, textColumn, hasIds, secondOrder } from "./data";
+import { meta, hasColumn, nameOfRow, noCodes, numberColumn, textColumn, secondOrder } from "./data";
 import * as format from "./format";
 import { hasPictures, pictureOf } from "./pictures";
 import { Rows, type View } from "./rows";
@@ -33,12 +33,10 @@ function isWrong(row: number): boolean {
   return wrong.value?.codes[row] === 1;
 }
 
-function amounts(row: number): { aleatoric: number; epistemic: number } {
-  const [au, eu] = [columnOf("aleatoric"), columnOf("epistemic")];
-  return {
-    aleatoric: au?.centers[au.codes[row]] ?? 0,
-    epistemic: eu?.centers[eu.codes[row]] ?? 0,
-  };
+/** A number of the row, as the list is sorted by it. */
+function amount(key: string, row: number): number {
+  const column = columnOf(key);
+  return column?.centers[column.codes[row]] ?? 0;
 }
 
 const largestSeen = computed(() => columnOf("total")?.edges.at(-1) ?? 1);
@@ -76,10 +74,12 @@ function lineViews(): View<Row>[] {
       title: "uncertainty",
       class: "bar",
       cell: (row) => {
-        const { aleatoric, epistemic } = amounts(row);
+        const [total, aleatoric, epistemic] = ["total", "aleatoric", "epistemic"].map((key) =>
+          amount(key, row),
+        );
         return (
           <AmountBar aleatoric={aleatoric} epistemic={epistemic} largest={largestSeen.value}>
-            <span>{format.fixed(aleatoric + epistemic, 2)}</span>
+            <span>{format.fixed(total, 2)}</span>
           </AmountBar>
         );
       },
@@ -268,7 +268,7 @@ export function CaseList() {
             options={sortOptions()}
             change={(value) => go({ sort: value, case: "" })}
           />
-          {hasIds && <IdSearch />}
+          {hasColumn("id") && <IdSearch />}
           <button
             class="quiet"
             title="Most epistemic first, each predicted class in turn"
@@ -338,8 +338,8 @@ function Printed() {
       <ol>
         {Array.from(rows.subarray(0, PRINTED), (row) => (
           <li key={row}>
-            {nameOfRow(row)}: {predictionWords(row, "pred")} {topWords(row)}
-            {isWrong(row) && ` ✗ ${predictionWords(row, "truth")}`}
+            <bdi>{nameOfRow(row)}</bdi>: <bdi>{predictionWords(row, "pred")}</bdi> {topWords(row)}
+            {isWrong(row) && <bdi> ✗ {predictionWords(row, "truth")}</bdi>}
           </li>
         ))}
       </ol>

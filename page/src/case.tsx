@@ -38,7 +38,7 @@ import { plan, refer } from "./refer";
 import { Rows, type View } from "./rows";
 import { go, now as current } from "./state";
 import { listed } from "./cases";
-import { setTag, tags } from "./tags";
+import { setTags, tags } from "./tags";
 import type { Codes } from "./types";
 
 const MOST_LABELS = 8;
@@ -253,7 +253,7 @@ function verdict(row: number): string {
   const [au, eu, top] = [columnOf("aleatoric"), columnOf("epistemic"), columnOf("top")];
   if (!au || !eu || !top) return "";
   const [a, e] = [au.centers[au.codes[row]], eu.centers[eu.codes[row]]];
-  const unit = meta.losses.find(({ key }) => key === current.loss)?.unit ?? "";
+  const unit = current.loss === "log" ? "bits" : "";
   const share = a + e > 0 ? e / (a + e) : 0;
   const sure = top.centers[top.codes[row]] >= 0.9;
   const words = [
@@ -348,7 +348,7 @@ function Notes({ row }: { row: number }) {
           type="text"
           value={now.tag}
           placeholder="check, label, exclude …"
-          onChange={(event) => setTag(row, { tag: event.currentTarget.value.trim() })}
+          onChange={(event) => setTags([[row, { tag: event.currentTarget.value.trim() }]])}
         />
       </label>
       <label class="choice wide">
@@ -356,7 +356,7 @@ function Notes({ row }: { row: number }) {
         <input
           type="text"
           value={now.note}
-          onChange={(event) => setTag(row, { note: event.currentTarget.value.trim() })}
+          onChange={(event) => setTags([[row, { note: event.currentTarget.value.trim() }]])}
         />
       </label>
       <button
@@ -384,6 +384,7 @@ export function CasePanel() {
   const picture = row === null ? null : pictureOf(row);
   const place = placeInList.value;
   const total = listed.value?.length ?? 0;
+  const isWrong = row === null ? null : wrong.value?.codes[row];
   return (
     <aside
       class={`panel case ${open ? "open" : ""}`}
@@ -419,12 +420,8 @@ export function CasePanel() {
             <div>
               <p class="outcome">
                 predicted <strong>{predictionWords(row, "pred")}</strong>
-                {meta.labelled &&
-                  (wrong.value?.codes[row] === 1 ? (
-                    <span class="bad"> ✗ truth {predictionWords(row, "truth")}</span>
-                  ) : wrong.value?.codes[row] === 0 ? (
-                    <span class="good"> ✓ right</span>
-                  ) : null)}
+                {isWrong === 1 && <span class="bad"> ✗ truth {predictionWords(row, "truth")}</span>}
+                {isWrong === 0 && <span class="good"> ✓ right</span>}
               </p>
               <p class="soft">{verdict(row)}</p>
               <About row={row} />

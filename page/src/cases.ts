@@ -39,10 +39,8 @@ export function isKnown(key: string): boolean {
   return hasColumn(ALIASES[key] ?? key);
 }
 
-const loss = computed(() => current.loss);
-
 export function columnName(key: string): string {
-  if (PARTS.includes(key)) return `${key}.${loss.value}`;
+  if (PARTS.includes(key)) return `${key}.${current.loss}`;
   return ALIASES[key] ?? key;
 }
 
@@ -121,8 +119,9 @@ derived.set("wrong", () => wrong.value);
 
 /** Rows where any of the labels was hit, missed or falsely predicted. */
 function labelMask(filter: Filter): Uint8Array | null {
-  const truth = truthBits.value;
   const said = predictedBits.value;
+  // without labels a hit is what is predicted
+  const truth = meta.labelled ? truthBits.value : said;
   if (!truth || !said) return null;
   const out = new Uint8Array(R);
   const wanted = { hit: [1, 1], missed: [1, 0], alarm: [0, 1] }[filter.key] ?? [1, 1];
@@ -184,7 +183,7 @@ function everyRow(): Uint8Array {
 }
 
 const cache = new Map<string, Uint8Array>();
-const MOST_CACHED = R > 300_000 ? 6 : 24;
+const MOST_CACHED = R > 300_000 ? 8 : 24;
 
 const settings = computed(() =>
   [current.loss, [...switchedOff.value], recomputed.value !== null, epoch.value].join("|"),
@@ -261,20 +260,18 @@ const order = new Uint32Array(R);
 /** The selected rows in the order of the list; written over by the next selection. */
 export const listed = computed<Uint32Array | null>(() => {
   const mask = selected.value;
-  const sort = sortKey.value;
+  const sort = current.sort;
   if (!mask) return null;
   const falling = sort.startsWith("-");
   const column = columnOf(falling ? sort.slice(1) : sort);
   if (!column) return null;
   return sortedRows(rowsIn(mask), column.codes, column.missing, falling, order);
 });
-const sortKey = computed(() => current.sort);
 
 export function titleOf(key: string): string {
   if (key.startsWith("p:")) return `probability of ${key.slice(2)}`;
   if (PARTS.includes(key)) {
-    const unit = meta.losses.find((each) => each.key === loss.value)?.unit;
-    return unit ? `${key}, ${unit}` : key;
+    return current.loss === "log" ? `${key}, bits` : key;
   }
   return metaOf(columnName(key))?.title ?? key;
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 const [WIDTH, HEIGHT] = [520, 240];
-const [LEFT, BOTTOM, TOP, RIGHT] = [46, 34, 10, 14];
+const [LEFT, BOTTOM, TOP, RIGHT] = [52, 44, 10, 14];
 
 /** Where a share of an axis is. */
 export const FRAME = {
@@ -41,11 +41,11 @@ export function Chart({ name, label, title, across, up, children }: ChartProps) 
         </g>
       ))}
       {[0, 0.25, 0.5, 0.75, 1].map((u) => (
-        <text key={u} class="tick" x={x(u)} y={y(0) + 16} text-anchor="middle">
+        <text key={u} class="tick" x={x(u)} y={y(0) + 18} text-anchor="middle">
           {across(u)}
         </text>
       ))}
-      <text class="tick" x={x(0.5)} y={HEIGHT - 4} text-anchor="middle">
+      <text class="tick" x={x(0.5)} y={HEIGHT - 5} text-anchor="middle">
         {title} →
       </text>
       {children}

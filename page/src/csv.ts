@@ -32,11 +32,20 @@ export function parseCsv(text: string): string[][] {
   }
   if (quoted) throw new Error("a quote is opened and never closed");
   if (cell !== "" || row.length > 0) rows.push([...row, cell]);
-  return rows;
+  return rows.map((cells) => cells.map(withoutApostrophe));
 }
 
-/** A cell of a CSV file; a spreadsheet must not take it for a formula. */
+function withoutApostrophe(cell: string): string {
+  return cell.startsWith("'") && isFormula(cell.slice(1)) ? cell.slice(1) : cell;
+}
+
+/** What a spreadsheet takes for a formula. */
+function isFormula(text: string): boolean {
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(text) && Number.isNaN(Number(text));
+}
+
+/** A cell of a CSV file; an apostrophe keeps a spreadsheet from running it. */
 export function csvCell(value: string): string {
-  const safe = /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value)) ? "'" + value : value;
+  const safe = isFormula(value) ? "'" + value : value;
   return /[",;\n\r\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -9,13 +9,15 @@ export const R = meta.rows;
 export const K = meta.class_names.length;
 export const L = meta.labels.length;
 
-export const hasIds = meta.columns.some(({ name }) => name === "id");
+const named = meta.columns.find(({ name }) => name === "id");
+/** Cases have ids; else a case is known by its number from 1, in a sample as a column of its own. */
+export const hasIds = named !== undefined && !named.numbered;
 /** Rows stand for several cases. */
 export const sampled = "weight" in meta.blocks;
 /** Uncertainty is the mean over events that overlap instead of their sum. */
 export const averaged = /overlapping|pairs/.test(meta.structure);
-const many = meta.members === null ? "draws" : "members";
-export const secondOrder = meta.members?.length === 1 ? "none" : many;
+const many = meta.members.length === 0 ? "draws" : "members";
+export const secondOrder = meta.members.length === 1 ? "none" : many;
 
 export const columnMetas = signal<ColumnMeta[]>(meta.columns);
 
@@ -183,19 +185,19 @@ export function setBlock(name: string, about: BlockMeta, values: Codes): void {
 export const storedWeights = computed(() => block("weight") as Float32Array | null);
 
 const rowOf = computed<Map<string, number>>(() => {
-  const ids = hasIds ? textColumn("id") : null;
+  const ids = named ? textColumn("id") : null;
   return new Map((ids ?? []).map((id, row) => [id, row]));
 });
 
 /** How a row is called: its id, or its number from 1. */
 export function nameOfRow(row: number): string {
-  const ids = hasIds ? textColumn("id") : null;
+  const ids = named ? textColumn("id") : null;
   return ids?.[row] ?? `#${row + 1}`;
 }
 
 export function rowNamed(name: string): number | null {
-  const row = hasIds ? rowOf.value.get(name) : undefined;
-  if (row !== undefined) return row;
+  const row = rowOf.value.get(name);
+  if (row !== undefined || sampled) return row ?? null;
   const match = /^#(\d+)$/.exec(name);
   if (match === null) return null;
   const position = Number(match[1]) - 1;

@@ -25,7 +25,7 @@ import { type CaseMembers, binned, membersAt, embedded } from "./members";
 import { type StoredArray, isReadable, readHeader, readZip, slice } from "./npy";
 import { droppedImages, stem } from "./pictures";
 import { notice } from "./state";
-import { setTag, unsaved } from "./tags";
+import { setTags, unsaved } from "./tags";
 import type { ColumnMeta } from "./types";
 
 const MOST_NAMES = 5000;
@@ -123,8 +123,7 @@ function idColumn(header: string[], rows: string[][]): { at: number; matched: nu
   const names = rowsByName();
   header.forEach((_, at) => {
     let matched = 0;
-    for (const row of rows)
-      if (names.has(row[at]) || (!hasIds && rowNamed("#" + row[at]) !== null)) matched++;
+    for (const row of rows) if (names.has(row[at])) matched++;
     if (matched > best.matched) best = { at, matched };
   });
   return best;
@@ -143,7 +142,9 @@ async function readTable(file: File): Promise<string> {
       : "it needs a column “row” with numbers from 1";
     throw new Error(why);
   }
-  const target = rows.map((row) => rowsByName().get(row[at]) ?? rowNamed("#" + row[at]));
+  const rowOf = (name: string) =>
+    hasIds ? (rowsByName().get(name) ?? null) : rowNamed("#" + name);
+  const target = rows.map((row) => rowOf(row[at]));
   const joined = new Set(target.filter((row) => row !== null)).size;
   if (joined < target.filter((row) => row !== null).length)
     throw new Error("an id occurs more than once");
@@ -179,10 +180,12 @@ function columnName(name: string): string {
 function takeTags(header: string[], rows: string[][], target: (number | null)[]): boolean {
   const [tag, note] = [header.indexOf("tag"), header.indexOf("note")];
   if (tag < 0 || note < 0) return false;
+  const changes: Parameters<typeof setTags>[0] = [];
   rows.forEach((row, i) => {
     const to = target[i];
-    if (to !== null) setTag(to, { tag: row[tag] ?? "", note: row[note] ?? "" });
+    if (to !== null) changes.push([to, { tag: row[tag] ?? "", note: row[note] ?? "" }]);
   });
+  setTags(changes);
   unsaved.value = false;
   return true;
 }
@@ -220,6 +223,8 @@ function addNumbers(about: Pick<ColumnMeta, "name" | "title" | "source">, values
 
 /** Columns named like the classes are the readers' votes. */
 function votesOf(header: string[], rows: string[][], target: (number | null)[]): Set<number> {
+  // of labels that may occur together they do not say how many readers there were
+  if (meta.multilabel) return new Set();
   const place = meta.class_names.map((name) =>
     header.findIndex((title) => title.replace(/^votes?[ ._:]/i, "").trim() === name),
   );
@@ -242,7 +247,7 @@ function votesOf(header: string[], rows: string[][], target: (number | null)[]):
   setBlock("votes", { dtype: "u2", shape: [R, K] }, votes);
   setBlock("votes.total", { dtype: "u2", shape: [R] }, totals);
   const name = "reader_disagreement";
-  addNumbers({ name, title: "readers disagree", source: "votes" }, disagreement);
+  addNumbers({ name, title: "readers disagree" }, disagreement);
   return new Set(place);
 }
 

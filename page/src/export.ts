@@ -1,6 +1,6 @@
 // What leaves the page: ids, tables, tags, costs, pictures, and the same selection as Python.
 
-import { columnOf, listed } from "./cases";
+import { columnOf, inDistribution, listed } from "./cases";
 import { csvCell } from "./csv";
 import { columnMetas, loaded, meta, nameOfRow, storedColumn, textColumn, hasIds } from "./data";
 import { predictionWords } from "./case-list";
@@ -24,7 +24,7 @@ function rows(): Uint32Array {
 
 /** A case in a file that others read: its id, or its number from 1. */
 function exported(row: number): string {
-  return hasIds ? nameOfRow(row) : String(row + 1);
+  return hasIds ? nameOfRow(row) : nameOfRow(row).slice(1);
 }
 
 export function idsText(): string {
@@ -98,10 +98,13 @@ const MOST_LISTED = 1000;
 
 /** The lines that give the same selection. */
 export function asPython(): string {
-  const chosen = rows();
+  // cases out of distribution are in files of their own
+  const chosen = rows().filter((row) => inDistribution.value?.[row] === 1);
   let found: string;
   if (chosen.length <= MOST_LISTED) {
-    const list = Array.from(chosen, (row) => (hasIds ? JSON.stringify(nameOfRow(row)) : row));
+    const list = Array.from(chosen, (row) =>
+      hasIds ? JSON.stringify(nameOfRow(row)) : Number(exported(row)) - 1,
+    );
     found = `[${list.join(", ")}]`;
   } else if (hasIds) found = 'open("ids.txt", encoding="utf-8").read().splitlines()';
   else found = 'np.loadtxt("ids.txt", dtype=int) - 1';

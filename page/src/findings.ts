@@ -1,12 +1,12 @@
 // Three sentences to start with; each names its cases.
 
 import { computed } from "@preact/signals-core";
-import { columnOf, inDistribution, wrong } from "./cases";
-import { R, meta, secondOrder } from "./data";
+import { columnOf, maskOf } from "./cases";
+import { meta, secondOrder } from "./data";
 import * as format from "./format";
 import type { Filter } from "./hash";
 import { type Pair, pairs } from "./pairs";
-import { equals, nearestEdge } from "./selection";
+import { countOnes, equals, nearestEdge } from "./selection";
 
 export interface Finding {
   name: string;
@@ -22,33 +22,26 @@ const FEWEST = 10; // cases of a confusion whose share is compared
 export const findings = computed<Finding[]>(() => {
   const found: Finding[] = [];
   const top = columnOf("top");
-  const base = inDistribution.value;
-  const errors = meta.labelled ? wrong.value : null;
-  if (top && errors && base && top.edges.length > 1) {
-    const at = nearestEdge(top.edges, SURE);
-    let n = 0;
-    for (let i = 0; i < R; i++) {
-      if (
-        base[i] === 1 &&
-        errors.codes[i] === 1 &&
-        top.codes[i] >= at &&
-        top.codes[i] !== top.missing
-      )
-        n++;
-    }
-    found.push({
-      name: "sure",
-      before: "Sure and wrong:",
-      n,
-      after: ` with at least ${format.percent(top.edges[at], 0)} for a wrong prediction.`,
-      filters: [equals("wrong", "1"), equals("top", `${top.edges[at]}..`)],
-    });
+  if (meta.labelled && top && top.edges.length > 1) {
+    // an edge from which on there are cases
+    const edge = top.edges[Math.min(nearestEdge(top.edges, SURE), top.edges.length - 2)];
+    const filters = [equals("wrong", "1"), equals("top", `${edge}..`)];
+    const mask = maskOf([{ add: true, filters }]);
+    if (mask !== null)
+      found.push({
+        name: "sure",
+        before: "Sure and wrong:",
+        n: countOnes(mask),
+        after: ` with at least ${format.percent(edge, 0)} for a wrong prediction.`,
+        filters,
+      });
   }
   if (!meta.labelled) return found;
   const confused = pairs.value.filter(({ first, second }) => first !== second);
   const add = (name: string, { first, second, n }: Pair, after: string) => {
-    const [truth, predicted] = [meta.class_names[first], meta.class_names[second]];
-    const filters = [equals("truth", truth), equals("pred", predicted)];
+    const names = [meta.class_names[first], meta.class_names[second]];
+    const filters = [equals("truth", names[0]), equals("pred", names[1])];
+    const [truth, predicted] = names.map(format.isolated);
     found.push({ name, before: `${truth} taken for ${predicted}:`, n, after, filters });
   };
   const most = confused.find(({ n }) => n > 1);

@@ -97,3 +97,8 @@ export function letter(i: number): string {
   const last = String.fromCharCode(97 + (i % 26));
   return i < 26 ? last : letter(Math.floor(i / 26) - 1) + last;
 }
+
+/** A name inside a text; one that is read from right to left is marked, so that what is around it keeps its order. */
+export function isolated(name: string): string {
+  return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
+}

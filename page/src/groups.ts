@@ -239,7 +239,10 @@ function byLabel(mask: Uint8Array): Grouped | null {
       const at = i * BYTES + (k >> 3);
       const p = (said[at] >> (k & 7)) & 1;
       const t = !truth ? p : (truth[at] >> (k & 7)) & 1;
-      if (t === 1) groups[k].n++;
+      if (t === 1) {
+        groups[k].n++;
+        if (refer.codes[i] === 1) groups[k].flagged++;
+      }
       if (t === 1 && p === 0) {
         groups[k].wrong++;
         if (refer.codes[i] === 1) groups[k].known++;

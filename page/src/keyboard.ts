@@ -1,4 +1,5 @@
 import { step } from "./current";
+import { withoutFilter } from "./selection";
 import { go, now as current } from "./state";
 
 /** By the key that goes there. */
@@ -35,9 +36,8 @@ function up(): void {
     menu.querySelector<HTMLElement>("summary")?.focus();
   } else if (current.case !== "") go({ case: "" });
   else if (terms.length > 0) {
-    const last = terms[terms.length - 1];
-    const shorter = { ...last, filters: last.filters.slice(0, -1) };
-    go({ terms: [...terms.slice(0, -1), ...(shorter.filters.length > 0 ? [shorter] : [])] });
+    const at = terms.length - 1;
+    go({ terms: withoutFilter(terms, at, terms[at].filters.length - 1) });
   }
 }
 

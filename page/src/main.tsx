@@ -3,7 +3,7 @@ import { CasePanel } from "./case";
 import { CaseList, listenForCases } from "./case-list";
 import { effect } from "@preact/signals-core";
 import { isKnown, listed } from "./cases";
-import { meta } from "./data";
+import { K, R, meta } from "./data";
 import { hovering, listenForDrops } from "./drop";
 import { readHash, writeHash } from "./hash";
 import { VIEWS, focusView, listenForKeys } from "./keyboard";
@@ -33,7 +33,8 @@ function Tabs() {
   );
 }
 
-const many = !meta.multilabel && meta.class_names.length > 14;
+// a matrix of many classes, or of large counts, is as wide as the page
+const many = !meta.multilabel && (K > 14 || K * String(R).length > 50);
 
 // made once: what shows the open case or another view draws nothing else again
 const content = (
@@ -83,7 +84,7 @@ function App() {
 }
 
 listen(isKnown);
-if (!meta.losses.some(({ key }) => key === state.peek().loss)) go({ loss: "log" }, "replace");
+if (!meta.losses.includes(state.peek().loss)) go({ loss: "log" }, "replace");
 listenForKeys();
 listenForDrops();
 const root = document.getElementById("app");

@@ -143,28 +143,23 @@ type Paint = (name: string) => string;
 
 function drawAxes(context: CanvasRenderingContext2D, found: Density, box: Box, color: Paint): void {
   const bottom = box.top + box.height;
+  const across = ticksOf(found.x).map((tick): [number, number] => [
+    tick,
+    box.left + toUnit(found.x, tick) * box.width,
+  ]);
+  const up = ticksOf(found.y).map((tick): [number, number] => [
+    tick,
+    bottom - toUnit(found.y, tick) * box.height,
+  ]);
   context.font = "11px system-ui, sans-serif";
   context.fillStyle = color("line");
-  for (const tick of ticksOf(found.x))
-    context.fillRect(
-      Math.round(box.left + toUnit(found.x, tick) * box.width),
-      box.top,
-      1,
-      box.height,
-    );
-  for (const tick of ticksOf(found.y))
-    context.fillRect(
-      box.left,
-      Math.round(bottom - toUnit(found.y, tick) * box.height),
-      box.width,
-      1,
-    );
+  for (const [, x] of across) context.fillRect(Math.round(x), box.top, 1, box.height);
+  for (const [, y] of up) context.fillRect(box.left, Math.round(y), box.width, 1);
   context.fillStyle = color("soft");
   context.textAlign = "center";
   context.textBaseline = "top";
   let last = -Infinity;
-  for (const tick of ticksOf(found.x)) {
-    const x = box.left + toUnit(found.x, tick) * box.width;
+  for (const [tick, x] of across) {
     if (x - last < 26) continue;
     context.fillText(format.number(tick), x, bottom + 4);
     last = x;
@@ -172,8 +167,7 @@ function drawAxes(context: CanvasRenderingContext2D, found: Density, box: Box, c
   context.textAlign = "right";
   context.textBaseline = "middle";
   last = Infinity;
-  for (const tick of ticksOf(found.y)) {
-    const y = bottom - toUnit(found.y, tick) * box.height;
+  for (const [tick, y] of up) {
     if (last - y < 14) continue;
     context.fillText(format.number(tick), box.left - 6, y);
     last = y;

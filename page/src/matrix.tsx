@@ -40,7 +40,7 @@ const OUTCOMES = ["hit", "missed", "alarm"];
 const eventsPossible = meta.events !== null && meta.structure === "partition" && !meta.multilabel;
 
 const shownClasses = computed<number[]>(() => {
-  const find = rowsText.value.startsWith("find:") ? rowsText.value.slice(5).toLowerCase() : "";
+  const find = current.rows.startsWith("find:") ? current.rows.slice(5).toLowerCase() : "";
   if (find !== "") {
     const found: number[] = [];
     for (let k = 0; k < K && found.length < MOST_SHOWN; k++) {
@@ -56,7 +56,6 @@ const shownClasses = computed<number[]>(() => {
   const ordered = meta.events !== null && meta.structure !== "partition";
   return ordered && K <= MOST_SHOWN ? chosen : neighbors(chosen, pairs.value);
 });
-const rowsText = computed(() => current.rows);
 
 /** The classes found, and those that they are most often confused with. */
 function withConfused(found: number[]): number[] {
@@ -74,7 +73,7 @@ function withConfused(found: number[]): number[] {
 
 const axis = computed<{ axis: Axis; place: Int16Array }>(() => {
   const place = new Int16Array(65536).fill(-1);
-  if (eventsPossible && rowsText.value === "events") {
+  if (eventsPossible && current.rows === "events") {
     meta.events?.forEach((event, e) => event.inside.forEach((k) => (place[k] = e)));
     const members = (meta.events ?? []).map((event) =>
       event.inside.map((k) => meta.class_names[k]),
@@ -93,7 +92,7 @@ export const cells = computed<Cells | null>(() => {
   const mask = context.value;
   if (!mask) return null;
   const chosen = axis.value;
-  return remembered(mask, `matrix ${rowsText.value} ${referKey.value}`, () =>
+  return remembered(mask, `matrix ${current.rows} ${referKey.value}`, () =>
     meta.multilabel ? labelCells(mask) : classCells(mask, chosen.axis, chosen.place),
   );
 });
@@ -298,7 +297,7 @@ export function Matrix() {
 
 function legendWords(color: string): string {
   const worst =
-    K > MOST_SHOWN && !meta.multilabel && !rowsText.value.startsWith("find:")
+    K > MOST_SHOWN && !meta.multilabel && !current.rows.startsWith("find:")
       ? ` The ${MOST_SHOWN} of ${format.count(K)} classes that are confused most; search for others.`
       : "";
   if (color === "epistemic") return `Darker: more of the uncertainty is epistemic.${worst}`;
@@ -372,7 +371,7 @@ function Grid({ found, color }: { found: Cells; color: string }) {
                       key={other}
                       role="gridcell"
                       data-cell={`${y},${x}`}
-                      class={`${square && x === y ? "right" : "wrong"} ${n > 0 && isChosen(filters) ? "chosen" : ""} ${n === 0 ? "none" : ""}`}
+                      class={`${(square ? x === y : other === "hit") ? "right" : "wrong"} ${n > 0 && isChosen(filters) ? "chosen" : ""} ${n === 0 ? "none" : ""}`}
                       style={{
                         "--shade": n === 0 ? 0 : Math.round(4 + 56 * strength),
                       }}

@@ -99,7 +99,7 @@ export function membersOf(row: number): CaseMembers | null {
   return !found ? null : membersAt(positionOf(row, found.rows));
 }
 
-export const memberNames = meta.members ?? [];
+export const memberNames = meta.members;
 
 /** Positions of the members that are switched off. */
 export const switchedOff = computed<Set<number>>(() => {
@@ -112,7 +112,6 @@ export const switchedOff = computed<Set<number>>(() => {
 });
 
 const withoutKey = computed(() => [...switchedOff.value].sort((a, b) => a - b).join(","));
-const lossKey = computed(() => current.loss);
 
 /** The members that are switched on, with weights that add up to 1. */
 export function switchedOn(all: CaseMembers): CaseMembers {
@@ -162,7 +161,7 @@ export interface Recomputed {
 
 /** Columns of the embedded cases without the members that are switched off; others are missing. */
 export const recomputed = computed<Recomputed | null>(() => {
-  const loss = lossKey.value;
+  const loss = current.loss;
   const found = withoutKey.value === "" ? null : embedded.value;
   if (!found) return null;
   const weights = new Float32Array(R);

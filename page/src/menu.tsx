@@ -157,7 +157,10 @@ function aboutWords(): string {
 }
 
 export function Bar() {
-  const options = meta.losses.map(({ key, name }): [string, string] => [key, name]);
+  const options = meta.losses.map((loss): [string, string] => [
+    loss,
+    loss.replace("_", "-") + " loss",
+  ]);
   return (
     <header class="bar">
       <div class="title">

@@ -258,7 +258,7 @@ function ClassResult() {
 
   return (
     <p class="result">
-      Sensitivity for {label}: <Figure name="policy.sensitivity" value={sensitivity} /> (
+      Sensitivity for <bdi>{label}</bdi>: <Figure name="policy.sensitivity" value={sensitivity} /> (
       {format.percent(low, 1)} to {format.percent(high, 1)}); without referring{" "}
       <Figure name="policy.sensitivity.before" value={predicted / weight} />. Missed and referred{" "}
       <Count

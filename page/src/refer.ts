@@ -25,27 +25,19 @@ export interface Policy {
 
 /** `all:.1:total`, `each:.1:total`, `class:melanoma:.95:total` or `costs`. */
 export function readPolicy(text: string): Policy {
-  const parts = text.split(":");
-  const kind = parts[0];
+  const [kind, ...rest] = text.split(":");
   const usual: Policy = { kind: "all", share: 0.1, by: "total", label: "" };
   if (kind === "costs") return { ...usual, kind };
-  if (kind === "class") {
-    const by = parts.pop() ?? "total";
-    const share = Number(parts.pop());
-    return {
-      kind,
-      share: share >= 0 && share <= 1 ? share : 0.95,
-      by,
-      label: parts.slice(1).join(":"),
-    };
-  }
-  if (kind !== "all" && kind !== "each") return usual;
-  const share = Number(parts[1]);
+  if (kind !== "all" && kind !== "each" && kind !== "class") return usual;
+  // the name of a class may have colons of its own
+  const at = kind === "class" ? rest.length - 2 : 0;
+  const share = Number(rest[at]);
+  const given = share >= 0 && share <= 1;
   return {
-    ...usual,
     kind,
-    share: share >= 0 && share <= 1 ? share : 0.1,
-    by: parts[2] || "total",
+    share: given ? share : kind === "class" ? 0.95 : 0.1,
+    by: rest[at + 1] || "total",
+    label: rest.slice(0, Math.max(at, 0)).join(":"),
   };
 }
 
@@ -61,9 +53,7 @@ export function measureKey({ by, label }: Policy): string {
   return ["total", "aleatoric", "epistemic", "top"].includes(by) ? by : "total";
 }
 
-export const policy = computed(() => readPolicy(referText.value));
-const referText = computed(() => current.refer);
-const costsText = computed(() => current.costs);
+export const policy = computed(() => readPolicy(current.refer));
 
 /** Costs as typed: invalid texts are kept, and make the plan "not computed". */
 export interface CostTexts {
@@ -151,7 +141,7 @@ function parseCosts({ missed, alarm, abstain, ask, error, of }: CostTexts): Cost
   return costs;
 }
 
-export const costTexts = computed(() => readCosts(costsText.value));
+export const costTexts = computed(() => readCosts(current.costs));
 /** The costs, or what is wrong with them; null if none were given. */
 export const costs = computed<Costs | string | null>(() => {
   try {

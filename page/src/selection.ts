@@ -37,6 +37,15 @@ function merged(filters: Filter[]): Filter[] {
   });
 }
 
+/** The selection without one of its conditions. */
+export function withoutFilter(terms: Term[], at: number, which: number): Term[] {
+  return terms
+    .map((term, i) =>
+      i === at ? { ...term, filters: term.filters.filter((_, j) => j !== which) } : term,
+    )
+    .filter(({ filters }) => filters.length > 0);
+}
+
 export function equals(key: string, ...values: string[]): Filter {
   return { key, values, not: false };
 }

@@ -10,14 +10,14 @@ import type { Filter } from "./hash";
 import { wilson } from "./intervals";
 import { embedded, memberNames, switchedOff } from "./members";
 import { plan, planOf, policyWords } from "./refer";
-import { codesOfRange, countOnes, equals } from "./selection";
+import { codesOfRange, countOnes, equals, withoutFilter } from "./selection";
 import { go, notice, now as current } from "./state";
 import { type Sums, accuracyOf, allFigures, effective, figures } from "./sums";
 import type { Column } from "./types";
 
 function rangeWords(column: Column | null, value: string): string {
   if (value === "") return "missing";
-  if (!column || column.kind !== "number") return value;
+  if (!column || column.kind !== "number") return format.isolated(value);
   const [low, high] = codesOfRange(column, value);
   const { edges } = column;
   const from = value.startsWith("..") ? null : format.number(edges[low]);
@@ -36,19 +36,14 @@ export function filterWords({ key, values, not }: Filter): string {
       ? `${values.length} values`
       : values.map((value) => rangeWords(column, value)).join(" or ");
   const title =
-    { alarm: "false alarm", hit: "hit", missed: "missed", id: "id contains" }[key] ?? titleOf(key);
+    { alarm: "false alarm", hit: "hit", missed: "missed", id: "id contains" }[key] ??
+    format.isolated(titleOf(key));
   return `${title} ${not ? "≠ " : column?.kind === "number" || key === "id" ? "" : "= "}${shown}`;
 }
 
 /** The conditions in words; pressing one removes it. */
 function Chips() {
   const { terms } = current;
-  const remove = (at: number, which: number) => {
-    const next = terms.map((term, i) =>
-      i === at ? { ...term, filters: term.filters.filter((_, j) => j !== which) } : term,
-    );
-    go({ terms: next.filter((term) => term.filters.length > 0), case: "" });
-  };
   return terms.map((term, at) => (
     <span key={at}>
       {term.add ? at > 0 && " or " : " without "}
@@ -57,7 +52,7 @@ function Chips() {
           class={term.add ? "chip" : "chip out"}
           key={which}
           title="Remove"
-          onClick={() => remove(at, which)}
+          onClick={() => go({ terms: withoutFilter(terms, at, which), case: "" })}
         >
           {filterWords(filter)} <span aria-hidden="true">×</span>
         </button>
@@ -71,7 +66,7 @@ const base = computed(() => (inDistribution.value ? countOnes(inDistribution.val
 function Words({ now }: { now: Sums }) {
   const { terms } = current;
   const off = [...switchedOff.value];
-  const without = off.map((j) => memberNames[j]).join(", ");
+  const without = off.map((j) => format.isolated(memberNames[j])).join(", ");
   return (
     <p class="words" role="status" aria-live="polite" id="sentence">
       <Count n={now.n} filters={[]} keys={[]} name="selected.n">
@@ -166,7 +161,7 @@ function cards(now: Sums, all: Sums): OneFigure[] {
   if (wrong.value !== null) {
     const value = accuracyOf(now);
     const given = everything ? exact?.accuracy : null;
-    const how = given ? given.how : "Wilson’s, of independent cases";
+    const how = given ? given.method : "Wilson’s, of independent cases";
     const n = effective(now) * (now.labelledWeight / now.weight);
     found.push({
       name: "accuracy",
@@ -180,21 +175,21 @@ function cards(now: Sums, all: Sums): OneFigure[] {
       filters: [equals("wrong", "0")],
     });
   }
-  const about = meta.losses.find((loss) => loss.key === current.loss) ?? meta.losses[0];
-  const ofAll = exact?.mean[about.key] ?? {
-    aleatoric: all.aleatoric / all.weight,
-    epistemic: all.epistemic / all.weight,
-  };
-  const mine = everything
-    ? ofAll
-    : { aleatoric: now.aleatoric / now.weight, epistemic: now.epistemic / now.weight };
+  const { loss } = current;
+  const meanOf = (part: "aleatoric" | "epistemic", sums: Sums) =>
+    (sums.n === all.n ? exact?.mean[`${part}.${loss}`] : undefined) ?? sums[part] / sums.weight;
+  const means = (sums: Sums) => ({
+    aleatoric: meanOf("aleatoric", sums),
+    epistemic: meanOf("epistemic", sums),
+  });
+  const [mine, ofAll] = [means(now), means(all)];
   found.push({
     name: "total",
-    title: `uncertainty, ${about.unit}`,
+    title: loss === "log" ? "uncertainty, bits" : "uncertainty",
     note: "Mean over the cases of the sum over labels: total = aleatoric + epistemic.",
     value: mine.aleatoric + mine.epistemic,
     all: ofAll.aleatoric + ofAll.epistemic,
-    text: about.key === "log" ? format.hundredths : format.thousandths,
+    text: loss === "log" ? format.hundredths : format.thousandths,
   });
   found.push({
     name: "epistemic_share",

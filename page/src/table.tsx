@@ -100,14 +100,6 @@ function viewsOf(found: Grouped): GroupView[] {
         />
       ),
     });
-  const share = (key: string, title: string, note: string, value: (g: Group) => number) =>
-    views.push({
-      key,
-      title,
-      note,
-      value,
-      cell: (g) => <Figure name={`table.${g.name}.${key}`} value={value(g)} as={format.whole} />,
-    });
   const judged = meta.labelled && found.by !== "dataset";
   const missed = found.classes ? "missed" : "wrong";
   count(
@@ -167,12 +159,15 @@ function viewsOf(found: Grouped): GroupView[] {
       (g) => [...g.is, flagged],
     );
   if (hasColumn("covered"))
-    share(
-      "coverage",
-      "coverage",
-      "Share of cases whose truth is in the prediction set.",
-      (g) => g.coverage,
-    );
+    views.push({
+      key: "coverage",
+      title: "coverage",
+      note: "Share of cases whose truth is in the prediction set.",
+      value: (g) => g.coverage,
+      cell: (g) => (
+        <Figure name={`table.${g.name}.coverage`} value={g.coverage} as={format.whole} />
+      ),
+    });
   views.push(...uncertaintyViews(found.groups));
   if (judged && !meta.multilabel)
     views.push({

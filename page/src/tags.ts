@@ -12,11 +12,13 @@ export interface Tag {
 export const tags = signal<Map<number, Tag>>(new Map());
 export const unsaved = signal(false);
 
-export function setTag(row: number, patch: Partial<Tag>): void {
+export function setTags(changes: [row: number, patch: Partial<Tag>][]): void {
   const next = new Map(tags.value);
-  const now = { ...(next.get(row) ?? { tag: "", note: "" }), ...patch };
-  if (now.tag === "" && now.note === "") next.delete(row);
-  else next.set(row, now);
+  for (const [row, patch] of changes) {
+    const now = { ...(next.get(row) ?? { tag: "", note: "" }), ...patch };
+    if (now.tag === "" && now.note === "") next.delete(row);
+    else next.set(row, now);
+  }
   tags.value = next;
   unsaved.value = next.size > 0;
   epoch.value++;

@@ -10,7 +10,10 @@ export interface ColumnMeta {
   kind: "category" | "number" | "text";
   /** Of what is stored. */
   dtype?: string;
-  source: string;
+  /** "metadata" where it is known of the cases from elsewhere. */
+  source?: string;
+  /** Of ids: they are the numbers of the cases. */
+  numbered?: boolean;
   names?: string[] | "classes";
   edges?: number[];
   centers?: number[];
@@ -30,12 +33,6 @@ export interface EventMeta {
   rest: number[] | null;
 }
 
-export interface LossMeta {
-  key: string;
-  name: string;
-  unit: string;
-}
-
 export interface Interval {
   value: number;
   low: number;
@@ -51,8 +48,9 @@ export interface CostsMeta {
 }
 
 export interface Exact {
-  mean: Record<string, Record<Part, number>>;
-  accuracy: (Interval & { how: string }) | null;
+  /** By score. */
+  mean: Record<string, number>;
+  accuracy: (Interval & { method: string }) | null;
   calibration: string | null;
   members: { log_loss: number | null; distance: number; cases: number }[];
   check: { ok: boolean; sentence: string; members: number[] } | null;
@@ -74,9 +72,9 @@ export interface Meta {
   events: EventMeta[] | null;
   /** How the events relate. */
   structure: "partition" | "disjoint" | "overlapping" | "nested" | "pairs";
-  /** Null where a continuous distribution is represented by draws. */
-  members: string[] | null;
-  losses: LossMeta[];
+  /** None where a continuous distribution is represented by draws. */
+  members: string[];
+  losses: string[];
   columns: ColumnMeta[];
   blocks: Record<string, BlockMeta>;
   exact: Exact;

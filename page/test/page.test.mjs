@@ -166,6 +166,8 @@ test("tables: quotes, separators, line ends", () => {
   assert.equal(csv.csvCell("=1+1"), "'=1+1");
   assert.equal(csv.csvCell('a "b", c'), '"a ""b"", c"');
   assert.equal(csv.csvCell("-3.5"), "-3.5");
+  for (const text of ["-scan 1", "@x", "＝1", "'quoted", "-3.5", "plain"])
+    assert.deepEqual(csv.parseCsv(`id\n${csv.csvCell(text)}\n`), [["id"], [text]]);
 });
 
 function npyFile(shape, values) {

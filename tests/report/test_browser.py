@@ -136,7 +136,8 @@ def rows_of_events(names, y, guess, events) -> dict[str, np.ndarray]:
     return expected
 
 
-CRAWLED = ["ensemble", "weighted", "dirichlet", "multilabel", "unlabeled", "ordinal", "events"]
+CRAWLED = ["ensemble", "weighted", "dirichlet", "multilabel", "ordinal", "events"]
+CRAWLED += ["unlabeled", "unlabeled multilabel"]
 
 
 @pytest.mark.parametrize("kind", [*CRAWLED, "ood", "fashion", "ecg", "binary file"])
@@ -158,7 +159,11 @@ def test_every_number_of_other_pages_opens_its_cases(kind, open_page, tmp_path) 
     page = open_page(build_report(given, y_true=y, **options), width=1440)
     names, mean = list(q.class_names), q.mean()
     guess = mean.argmax(-1)
-    if y is None:
+    if y is None and not q.exclusive:
+        expected = {"selected.n": np.ones(len(mean), bool)}
+        for name, called in zip(names, (mean > 0.5).T, strict=True):
+            expected[f"matrix.{name}.hit"] = expected[f"table.{name}.n"] = called
+    elif y is None:
         expected = rows_without_labels(names, mean)
     elif y.ndim == 2:
         expected = rows_of_labels(names, y, mean > 0.5)
@@ -181,6 +186,10 @@ def test_every_number_of_other_pages_opens_its_cases(kind, open_page, tmp_path) 
         for part in ("referred", "kept"):
             both = np.intersect1d(found[f"policy.{part}"], wrong).tolist()
             assert found.get(f"policy.{part}.wrong", []) == both
+    else:
+        for name in names:
+            both = np.intersect1d(found[f"table.{name}.n"], found["policy.referred"])
+            assert found.get(f"table.{name}.flagged", []) == both.tolist()
     if kind == "ood":
         found = crawl(page, "dataset")
         assert found["table.elsewhere.n"] == list(range(len(mean), len(mean) + 40))
@@ -222,6 +231,7 @@ def kinds():
         "multilabel": (several, (rng.random((200, 6)) < p).astype(int), {}),
         "dirichlet": (lw.Dirichlet(alpha, class_names=list("abc")), rng.integers(0, 3, 150), {}),
         "unlabeled": (q4, None, {}),
+        "unlabeled multilabel": (several, None, {}),
         "ordinal": (q4, y4, {"events": lw.events.ordinal(names)}),
         "events": (q4, y4, {"events": {"left": ["a", "b"], "right": ["c", "d"]}}),
         "ood": (q4, y4, {"ood": {"elsewhere": other}}),
@@ -571,19 +581,44 @@ def test_few_elements_for_many_classes_and_cases(open_page) -> None:
     assert page.evaluate("document.querySelectorAll('*').length") <= 3000
 
 
+def saved(page, text: str) -> str:
+    """The file that an entry of the menu Export saves."""
+    page.locator("summary:has-text('Export')").click()
+    with page.expect_download() as download:
+        page.locator(f"button:has-text({text!r})").click()
+    return download.value.path().read_text(encoding="utf-8")
+
+
+def test_cases_without_ids_are_exported_by_their_numbers(open_page, monkeypatch) -> None:
+    """Also where the page holds a sample of them."""
+    monkeypatch.setattr("labelwise.report.cases.MAX_ROWS", 120)
+    q, y = ensemble(n=600, k=3)
+    page = open_page(build_report(q, y_true=y), width=1440)
+    page.evaluate("labelwise.go({ terms: labelwise.readHash('#wrong=1', () => true).state.terms })")
+    settle(page)
+    header, *lines = saved(page, "table of the selection").splitlines()
+    assert header.startswith("row,predicted,truth,")
+    numbers = np.array([int(line.split(",")[0]) for line in lines])
+    assert len(numbers) == len(listed(page)) > 0
+    assert np.all(q.mean().argmax(-1)[numbers - 1] != y[numbers - 1])
+    page.locator("#case input").first.fill("check")
+    page.keyboard.press("Tab")
+    assert saved(page, "tags and notes") == f"row,tag,note\n{numbers[0]},check,\n"
+    page.evaluate("labelwise.go({ terms: [], case: '' })")
+    settle(page)
+    header, *lines = saved(page, "table of the selection").splitlines()
+    held = {int(line.split(",")[0]) for line in lines}
+    absent = next(i for i in range(1, 601) if i not in held)
+    page.evaluate("(name) => labelwise.go({ case: name })", f"#{absent}")
+    assert page.locator("#case-title").inner_text() == "There is no such case."
+
+
 def test_exports(lesions, open_page, tmp_path) -> None:
     data, report = lesions
     page = open_page(report, width=1440)
     press(page, "table.melanoma.missed")
     rows = listed(page)
-
-    def saved(text: str) -> str:
-        page.locator("summary:has-text('Export')").click()
-        with page.expect_download() as download:
-            page.locator(f"button:has-text({text!r})").click()
-        return download.value.path().read_text(encoding="utf-8")
-
-    lines = saved("table of the selection").splitlines()
+    lines = saved(page, "table of the selection").splitlines()
     assert len(lines) == len(rows) + 1
     assert lines[0].startswith("id,predicted,truth,")
     assert [line.split(",")[0] for line in lines[1:]] == data.ids[rows].tolist()
@@ -591,10 +626,10 @@ def test_exports(lesions, open_page, tmp_path) -> None:
     first = dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     assert first["site"] == data.site[rows[0]]
     assert abs(float(first["age"]) - data.age[rows[0]]) <= 2
-    assert saved("matrix (.svg)").startswith("<svg")
+    assert saved(page, "matrix (.svg)").startswith("<svg")
     page.locator("#case input").first.fill("check")
     page.keyboard.press("Tab")
-    tags = saved("tags and notes")
+    tags = saved(page, "tags and notes")
     assert data.ids[rows[0]] in tags
     assert "check" in tags
     path = tmp_path / "tags.csv"

@@ -58,6 +58,36 @@ def test_sets_are_columns() -> None:
     assert set(covered[200:]) == {255}
 
 
+def test_groups_are_a_column_also_of_metadata() -> None:
+    q, y = ensemble(n=6, k=2)
+    groups = ["b", "a", "b", "c", "a", "b"]
+    for report in (
+        build_report(Predictions(q=q, y_true=y, groups=np.array(groups))),
+        build_report(q, y_true=y, metadata={"group": groups}),
+    ):
+        codes, about = column(report, "group")
+        assert [about["names"][code] for code in codes] == groups
+        assert "groups" in report.data["exact"]["accuracy"]["method"]
+    codes, about = column(build_report(q, ids=False, metadata={"group": groups}), "group")
+    assert about["names"] == ["1", "2", "3"]
+    assert codes.tolist() == [0, 1, 0, 2, 1, 0]
+
+
+def test_votes_for_labels_that_may_occur_together_need_the_number_of_readers() -> None:
+    q = lw.MultiLabelEnsemble(np.random.default_rng(0).random((3, 4, 2)), class_names=["AF", "ST"])
+    votes = {"votes_AF": [5, 0, 1, 2], "votes_ST": [5, 1, 0, 0]}
+    report = build_report(q, metadata=votes)
+    names = [about["name"] for about in report.data["columns"]]
+    assert "votes_AF" in names  # numbers, not shares of readers
+    assert "reader_disagreement" not in names
+
+
+def test_no_other_cases_are_called_in_distribution() -> None:
+    q, _ = ensemble(n=6, k=2)
+    with pytest.raises(ValueError, match="`ood` must not be called 'in distribution'"):
+        build_report(q, ood={"in distribution": q})
+
+
 def test_votes_are_columns() -> None:
     q, y = ensemble(n=30, k=3)
     votes = np.random.default_rng(0).integers(0, 4, (30, 3))

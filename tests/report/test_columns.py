@@ -40,7 +40,7 @@ def test_every_kind_of_column() -> None:
     page = PageData(4)
     page.add_category("site", "site", np.array([0, 1, -1, 0]), ["A", "B"])
     page.add_number("age", "age", np.array([3.0, 80.0, np.nan, 41.0]))
-    page.add_text("id", ["a", "</script>", "ü", ""], "file")
+    page.add_text("id", ["a", "</script>", "ü", ""])
     page.add_block("weight", np.array([1.0, 2.5, 1.0, 1.0]), "f4")
     kinds = {column["name"]: (column["kind"], column["dtype"]) for column in page.columns}
     assert kinds == {

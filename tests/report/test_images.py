@@ -12,11 +12,12 @@ import pytest
 import labelwise as lw
 from labelwise.report import build_report, images
 from labelwise.report.images import png, thumbnails
+from labelwise.report.strata import Chosen
 from report_pages import embedded, ensemble
 
 
 def first_of(n: int):
-    return lambda most: np.arange(min(n, most))
+    return lambda most: Chosen(np.arange(min(n, most)), np.ones(min(n, most)))
 
 
 def made(pictures: np.ndarray) -> list[str]:

@@ -9,12 +9,16 @@ import shutil
 import socket
 import subprocess
 import time
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 
+from labelwise.report import build_report
 from optional_libraries import missing
-from report_pages import listed, settle, value
+from report_pages import ensemble, listed, settle, value
 
 # An element is clipped if its content is wider than it and nothing can be scrolled, unless an
 # ellipsis says so and the whole is in its title, or it is only for screen readers.
@@ -35,6 +39,12 @@ CLIPPED = """() => {
   return found.map((x) => `${x.tagName}.${x.className}: ${x.textContent.slice(0, 60)}`);
 }"""
 VIEWS = ["matrix", "map", "table", "policy", "cases"]
+
+
+def pages_of(path: Path) -> int:
+    """How many pages a .pdf file has."""
+    text = path.read_bytes()
+    return text.count(b"/Type /Page") - text.count(b"/Type /Pages")
 
 
 def check_nothing_is_clipped(page, width: int) -> None:
@@ -106,6 +116,51 @@ def test_high_contrast_keeps_what_color_says(lesions, open_page) -> None:
         assert shown, name
 
 
+def test_the_open_case_covers_what_is_below_it(lesions, open_page) -> None:
+    _, report = lesions
+    page = open_page(report, width=390, hash="#case=scan-00471")
+    color = page.evaluate("getComputedStyle(document.querySelector('#case')).backgroundColor")
+    assert color == "rgb(255, 255, 255)"
+
+
+def test_names_from_right_to_left_keep_the_order_of_what_is_around_them(open_page) -> None:
+    names = ["غير طبيعي (أ)", "שלום עולם"]
+    q, y = ensemble(k=2, class_names=names)
+    page = open_page(
+        build_report(q, y_true=y, metadata={"موقع": ["בון", "آخن"] * 150}),
+        width=1440,
+        hash="#" + urlencode({"موقع": "בון", "cases": "list"}),
+    )
+    ends = """(element, texts) => texts.map((text) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const start = walker.currentNode.data.indexOf(text);
+        if (start < 0) continue;
+        const range = document.createRange();
+        range.setStart(walker.currentNode, start);
+        range.setEnd(walker.currentNode, start + text.length);
+        const { left, right } = range.getBoundingClientRect();
+        return [left, right];
+      }
+    })"""
+    chip = page.locator(".chip").evaluate(f"(chip) => ({ends})(chip, ['موقع', '=', 'בון', '×'])")
+    cell = page.locator(".cases tbody td").first
+    words = cell.inner_text().replace("\xa0", " ").split("\n")[0]
+    name = next(name for name in names if words.startswith(name))
+    parts = cell.evaluate(f"(cell, name) => ({ends})(cell, [name, '\xa0%'])", name)
+    for places in (chip, parts):
+        for (_, right), (left, _) in pairwise(places):
+            assert right <= left + 0.5
+
+
+def test_paper_shows_some_of_very_many_classes(open_page, tmp_path) -> None:
+    q, y = ensemble(n=2000, k=400, sharpness=50, members=2)
+    page = open_page(build_report(q, y_true=y), width=1440)
+    path = tmp_path / "page.pdf"
+    page.pdf(path=path, format="A4")
+    assert pages_of(path) <= 4
+
+
 def test_paper_has_the_selection_in_one_to_three_pages(lesions, open_page, tmp_path) -> None:
     _, report = lesions
     page = open_page(
@@ -113,10 +168,7 @@ def test_paper_has_the_selection_in_one_to_three_pages(lesions, open_page, tmp_p
     )
     path = tmp_path / "page.pdf"
     page.pdf(path=path, format="A4", print_background=True)
-    pages = path.read_bytes().count(b"/Type /Page\n") or path.read_bytes().count(b"/Type /Page/")
-    text = path.read_bytes()
-    pages = max(pages, text.count(b"/Type /Page") - text.count(b"/Type /Pages"))
-    assert 1 <= pages <= 3
+    assert 1 <= pages_of(path) <= 3
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": 720, "height": 1000})
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")

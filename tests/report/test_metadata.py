@@ -36,7 +36,7 @@ def test_without_ids_rows_are_matched_by_number_and_it_is_said() -> None:
     found = join_metadata({"site": ["A", "B", "A"]}, None, 3, NAMES)
     assert found.columns["site"].tolist() == ["A", "B", "A"]
     assert found.notes == [
-        "rows of `metadata` matched by number: the predictions have no ids",
+        "rows of `metadata` matched by number: there are no ids in both",
     ]
 
 
@@ -61,9 +61,29 @@ def test_data_frames_bring_their_index() -> None:
     assert found.columns["age"].tolist() == ["2", "", "1"]
 
 
+def test_a_column_row_numbers_the_cases_from_1_whatever_their_ids() -> None:
+    """As a page without ids exports them: here the ids are other numbers."""
+    given = {"row": ["3", "1"], "tag": ["blurred", "check"]}
+    for ids in (np.array([0, 1, 2]), IDS, None):
+        assert join_metadata(given, ids, 3, NAMES).columns["tag"].tolist() == [
+            "check",
+            "",
+            "blurred",
+        ]
+    found = join_metadata({**given, "id": ["a", "b"]}, IDS, 3, NAMES)
+    assert found.columns["tag"].tolist() == ["blurred", "check", ""]
+
+
+def test_an_apostrophe_against_formulas_is_no_part_of_an_id() -> None:
+    found = join_metadata({"id": ["'-a", "'b"], "tag": ["'=x", "'quoted"]}, ["-a", "'b"], 2, NAMES)
+    assert found.columns["tag"].tolist() == ["=x", "'quoted"]
+
+
 @pytest.mark.parametrize(
     ("given", "ids", "message"),
     [
+        ({"row": ["0", "1"]}, None, "column 'row' of `metadata` must number the cases from 1"),
+        ({"row": ["x"]}, IDS, "has none of the numbers of the cases, such as '1'; it has 'x'"),
         ({"id": ["x", "y"]}, IDS, "has none of the ids of the cases, such as 'a'; it has 'x'"),
         ({"id": ["a", "a"]}, IDS, "has the id 'a' more than once in column 'id'"),
         ({"site": ["A"]}, None, "has 1 row and there are 3 cases"),

@@ -4,7 +4,7 @@ K.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..distributions import Distribution
 from ..events import Events
 from ..io import Predictions
 from ..losses import LossName
+from .columns import smallest_type
 
 Progress = Callable[[int, int], None]
 MAX_BITS = 31  # members whose agreement is embedded
@@ -28,21 +29,28 @@ MAX_LABELWISE = 1_000_000
 class Collected:
     """Columns of R cases: first the N cases of the report, then those out of distribution."""
 
-    cases: Predictions
-    """Those of the report."""
+    sets: Mapping[str, Predictions]
+    """By the name of the data set; the first are those of the report."""
     events: Events | None
     losses: Sequence[LossName]
     structure: str
     """How the events relate."""
+    label_weight: float
+    """Of each label in the scores: 1, so that they are sums, or of events that overlap means."""
     dataset: np.ndarray
     """Which set of cases each is of; 0 are those of the report."""
     columns: dict[str, np.ndarray]
-    """What `_describe_cases` and `_decompose_cases` name, (R,); labels as bits, (R, L / 8); and
+    """What `_describe_cases` and `_uncertainty_of_cases` name, (R,); labels as bits, (R, L / 8);
     mean, aleatoric and epistemic by label (log loss), (R, L), unless these are too many numbers.
     """
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name]
+
+    @property
+    def cases(self) -> Predictions:
+        """Those of the report."""
+        return next(iter(self.sets.values()))
 
     @property
     def n(self) -> int:
@@ -56,11 +64,6 @@ class Collected:
     def scores(self) -> list[str]:
         """The columns of uncertainty, such as total.log."""
         return [f"{part}.{loss}" for loss in self.losses for part in PARTS]
-
-    @property
-    def averaged(self) -> bool:
-        """Whether events overlap, so that the scores are their means instead of their sums."""
-        return self.structure in OVERLAPPING
 
     @property
     def wrong(self) -> np.ndarray:
@@ -79,24 +82,25 @@ class Collected:
 
 
 def collect(
-    sets: Sequence[Predictions],
+    sets: Mapping[str, Predictions],
     events: Events | None,
     losses: Sequence[LossName],
     progress: Progress | None = None,
 ) -> Collected:
     """All columns, in one pass over the cases of the report and those out of distribution."""
-    cases = sets[0]
-    dataset = np.repeat(np.arange(len(sets)), [len(x) for x in sets])
-    structure, n_labels, weights = "partition", cases.n_classes, None
+    cases = next(iter(sets.values()))
+    dataset = np.repeat(np.arange(len(sets)), list(map(len, sets.values())))
+    structure, n_labels, weight, weights = "partition", cases.n_classes, 1.0, None
     if events is not None:
         n_labels = len(events.names)
         structure = events.structure(cases.n_classes, cases.class_names)
     if structure in OVERLAPPING:
-        weights = np.full(n_labels, 1 / n_labels)
+        weight = 1 / n_labels
+        weights = np.full(n_labels, weight)
     by_label = len(dataset) * n_labels <= MAX_LABELWISE
     columns: dict[str, np.ndarray] = {}
     stop = 0
-    for number, part in enumerate(sets):
+    for number, part in enumerate(sets.values()):
         for rows, block in part.blocks():
             truth = None
             if number == 0 and cases.y_true is not None:
@@ -104,7 +108,7 @@ def collect(
             q = block.distribution()
             found = _describe_cases(q, truth)
             for loss in losses:
-                found |= _decompose_cases(q, loss, events, weights, by_label=by_label)
+                found |= _uncertainty_of_cases(q, loss, events, weights, by_label=by_label)
             start, stop = stop, stop + len(block)
             for name, values in found.items():
                 if name not in columns:
@@ -112,10 +116,10 @@ def collect(
                 columns[name][start:stop] = values
             if progress is not None:
                 progress(stop, len(dataset))
-    return Collected(cases, events, losses, structure, dataset, columns)
+    return Collected(sets, events, losses, structure, weight, dataset, columns)
 
 
-def _decompose_cases(
+def _uncertainty_of_cases(
     q: Distribution, loss: LossName, events: Events | None, weights: Any, *, by_label: bool
 ) -> dict[str, np.ndarray]:
     """The uncertainty of a block of cases: sums over the labels; of the log loss, if ``by_label``,
@@ -139,7 +143,7 @@ def _describe_cases(q: Distribution, truth: np.ndarray | None) -> dict[str, np.n
     right, and which they are, as bits. A truth that is not known is -1.
     """
     mean = to_numpy(q.mean())
-    choice = _choice(mean, q)
+    choice = _predicted(mean, q)
     found = {"truth": np.full(len(mean), -1)}
     if q.exclusive:
         here, others = np.arange(len(mean)), np.array(mean)
@@ -151,40 +155,28 @@ def _describe_cases(q: Distribution, truth: np.ndarray | None) -> dict[str, np.n
     else:
         found["predicted"] = choice.sum(axis=-1)
         found["top"] = np.maximum(mean, 1 - mean).mean(axis=-1)
-        labels = np.zeros_like(choice)
+        labels = {"predicted_labels": choice}
         if truth is not None:
-            labels, found["truth"] = truth, (choice != truth).sum(axis=-1)
-        for name, bits in {"predicted_labels": choice, "truth_labels": labels}.items():
-            found[name] = np.packbits(bits, axis=-1, bitorder="little")
-    if 1 < (q.n_members or 1) <= MAX_BITS and q.members is not None:
-        choices = [_choice(to_numpy(member), q) for member in q.members[0]]
+            labels["truth_labels"], found["truth"] = truth, (choice != truth).sum(axis=-1)
+        for name, present in labels.items():
+            found[name] = np.packbits(present, axis=-1, bitorder="little")
+    if q.members is not None and 1 < len(q.members[0]) <= MAX_BITS:
+        choices = [_predicted(to_numpy(member), q) for member in q.members[0]]
         found["agree"] = _bits_where_equal(choices, choice)
-        found["right"] = np.zeros(len(mean), np.uint32)
         if truth is not None:
             found["right"] = _bits_where_equal(choices, truth)
     return found
 
 
-def _choice(probs: np.ndarray, q: Distribution) -> np.ndarray:
+def _predicted(probs: np.ndarray, q: Distribution) -> np.ndarray:
     """The most probable classes, (N,); for multi-label data which labels are predicted, (N, K)."""
     return np.asarray(np.argmax(probs, axis=-1) if q.exclusive else probs > 0.5)
 
 
 def _bits_where_equal(choices: Sequence[np.ndarray], other: np.ndarray) -> np.ndarray:
     """Bit j: the choice of member j is ``other``, for all labels."""
-    bits = np.zeros(len(other), np.uint32)
+    bits = np.zeros(len(other), smallest_type(1 << len(choices)))
     for j, choice in enumerate(choices):
         same = (choice == other).reshape(len(bits), -1).all(axis=-1)
-        bits |= same.astype(np.uint32) << np.uint32(j)
+        bits |= same.astype(bits.dtype) << j
     return bits
-
-
-def largest_first(values: np.ndarray, n: int) -> np.ndarray:
-    """Positions of the ``n`` largest values of each row, the largest first.
-
-    >>> largest_first(np.array([[0.2, 0.7, 0.1]]), 2)
-    array([[1, 0]])
-    """
-    found = np.argpartition(values, -n, axis=-1)[:, -n:]
-    order = np.argsort(-np.take_along_axis(values, found, axis=-1), axis=-1, kind="stable")
-    return np.take_along_axis(found, order, axis=-1)

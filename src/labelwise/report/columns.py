@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .._tables import shortened
 from .bins import Tail, bin_at, bin_numbers
 
 MIN_BINS, MAX_BINS = 254, 4095
 CASES_OF_BIN = 8  # on average: with fewer, the edges take more space than the codes
 COARSE_BINS = 62
+LONGEST_TEXT = 500  # many ids of any length could be too large for a page
 MANY_ROWS, BINS_OF_MANY_ROWS = 50_000, 160  # one byte each, not all of its bits used
 # finer towards 0; of probabilities also towards 1, and at multiples of 1/20
 SQUARES = (np.arange(256) / 256) ** 2
@@ -32,10 +34,10 @@ class PageData:
         """The text of each array."""
 
     def add_category(
-        self, name: str, title: str, codes: np.ndarray, names: Sequence[str] | str, **about: Any
+        self, name: str, title: str, codes: np.ndarray, names: Sequence[str] | str
     ) -> None:
         """A category by its position in ``names``; -1 is missing."""
-        self._add_codes(codes, name=name, title=title, kind="category", names=names, **about)
+        self._add_codes(codes, name=name, title=title, kind="category", names=names)
 
     def add_number(
         self,
@@ -45,7 +47,6 @@ class PageData:
         *,
         tail: Tail = None,
         coarse: bool = False,
-        **about: Any,
     ) -> None:
         """Numbers in bins; NaN is missing."""
         most = min(max(self.rows // CASES_OF_BIN, MIN_BINS), MAX_BINS)
@@ -54,24 +55,40 @@ class PageData:
         elif self.rows > MANY_ROWS:
             most = BINS_OF_MANY_ROWS
         binned = bin_numbers(values, most, tail)
-        about |= {"edges": binned.edges, "centers": binned.centers}
-        self._add_codes(binned.codes, name=name, title=title, kind="number", **about)
+        bins = {"edges": binned.edges, "centers": binned.centers}
+        self._add_codes(binned.codes, name=name, title=title, kind="number", **bins)
 
     def _add_codes(self, codes: np.ndarray, **about: Any) -> None:
         """A column of codes, in the smallest type."""
         dtype = smallest_type(int(codes.max(initial=0)) + 1)
-        self.columns.append({"dtype": dtype, "source": "model", **about})
+        self.columns.append({"dtype": dtype, **about})
         self.arrays[about["name"]] = deflated(as_bytes(codes, dtype))
 
-    def add_text(self, name: str, texts: Sequence[str], source: str) -> None:
+    def add_names(
+        self, name: str, texts: Iterable[str], distinct: Sequence[str], *, numbered: bool = False
+    ) -> None:
+        """Texts as a category of the ``distinct`` ones, or of their numbers; what is none of them
+        is missing.
+        """
+        place = {text: i for i, text in enumerate(distinct)}
+        codes = np.array([place.get(text, -1) for text in texts])
+        shown = [shortened(text, LONGEST_TEXT) for text in distinct]
+        if numbered:
+            shown = [str(number + 1) for number in place.values()]
+        self.add_category(name, name, codes, shown)
+
+    def add_text(self, name: str, texts: Iterable[str]) -> None:
         """Free text."""
-        about = {"name": name, "title": name, "kind": "text", "dtype": "json", "source": source}
-        self.columns.append(about)
-        text = json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
+        self.columns.append({"name": name, "title": name, "kind": "text", "dtype": "json"})
+        shown = [shortened(text, LONGEST_TEXT) for text in texts]
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         self.arrays[name] = deflated(text.encode("utf-8", "replace"))
 
-    def add_block(self, name: str, array: np.ndarray, dtype: str, **about: Any) -> None:
-        """An array with a shape."""
+    def add_block(
+        self, name: str, array: np.ndarray, dtype: str | None = None, **about: Any
+    ) -> None:
+        """An array with a shape, in its own type unless another is given."""
+        dtype = dtype or array.dtype.str[1:]
         self.blocks[name] = {"dtype": dtype, "shape": array.shape, **about}
         self.arrays[name] = deflated(as_bytes(array, dtype))
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
 from .._format import percent
-from .._resampling import Estimate, share_estimate
+from .._resampling import share_estimate
 from .._tables import counted
 from ..calibration import check_calibration
 from ..calibration.check import confidence_sentence, mean_overconfidence
-from ..decomposition import PARTS, decompose
+from ..decomposition import decompose
 from ..evaluation import check_ensemble, detection_scores, log_loss
 from ..io import Predictions
 from ..losses import as_loss
@@ -26,22 +25,17 @@ MAX_CHECKED_CLASSES = 100  # of more, hardly any has enough of these cases
 MAX_MEMBER_NUMBERS = 1 << 22  # members × cases × classes whose scores are computed
 
 
-def summarize(
-    found: Collected, others: Mapping[str, Predictions], sets: SetEvaluation | None
-) -> dict[str, Any]:
+def summarize(found: Collected, sets: SetEvaluation | None) -> dict[str, Any]:
     """The ``exact`` part of the page's data."""
     cases, n = found.cases, found.n
-    means = {}
-    for loss in found.losses:
-        means[loss] = {part: float(found[f"{part}.{loss}"][:n].mean()) for part in PARTS}
     exact: dict[str, Any] = {
-        "mean": means,
+        "mean": {name: found[name][:n].mean() for name in found.scores},
         "accuracy": None,
         "calibration": None,
         "members": _members(found),
         "check": None,
         "sources": _sources(found),
-        "detection": _detection(found, others),
+        "detection": _detection(found),
         "sets": None,
     }
     if (cases.n_members or 0) > 1:
@@ -50,7 +44,7 @@ def summarize(
         exact["check"] = {"ok": check.ok, "sentence": str(check), "members": odd}
     if cases.y_true is not None:
         estimate = share_estimate(~found.wrong[:n], _groups(cases), 0.95)
-        exact["accuracy"] = {**interval(estimate), "how": estimate.method}
+        exact["accuracy"] = vars(estimate)
         exact["calibration"] = _calibration(found)
     if sets is not None:
         of_all = sets["all classes"]
@@ -58,12 +52,6 @@ def summarize(
         share = f"The truth is in {coverage} of the sets (95 % interval {low} to {high})."
         exact["sets"] = f"{share} {sets.guarantee}"
     return exact
-
-
-def interval(estimate: Estimate) -> dict[str, float]:
-    """An estimate as plain data."""
-    low, high = float(estimate.low), float(estimate.high)
-    return {"value": float(estimate), "low": low, "high": high}
 
 
 def _groups(cases: Predictions) -> np.ndarray | None:
@@ -92,12 +80,12 @@ def _members(found: Collected) -> list[dict[str, Any]]:
     index, part = _some(cases, MAX_MEMBER_NUMBERS // (cases.n_members * cases.n_classes))
     q: Any = part.distribution()
     mean = to_numpy(q.mean(found.events)).astype(float)
-    scale = 1 if found.averaged else mean.shape[-1]
     rows = []
     for member in q.members[0]:
         one = type(q)(member[None], member_axis=0, class_names=q.class_names)
         own = to_numpy(one.mean(found.events)).astype(float)
-        distance = scale * float(np.mean(as_loss("log").divergence(own, mean)))
+        of_labels = as_loss("log").divergence(own, mean).sum(axis=-1)
+        distance = found.label_weight * float(of_labels.mean())
         loss = None
         if part.y_true is not None:
             loss = float(log_loss(one, part.true_class))
@@ -136,18 +124,18 @@ def _sources(found: Collected) -> str | None:
         return f"{error}."
 
 
-def _detection(found: Collected, others: Mapping[str, Predictions]) -> dict[str, Any]:
+def _detection(found: Collected) -> dict[str, Any]:
     """Out-of-distribution detection by each score; where both sides have groups, intervals allow
     for dependence within them.
     """
     result: dict[str, Any] = {}
-    for number, (name, cases) in enumerate(others.items(), start=1):
-        groups = {}
+    for number, name in enumerate(list(found.sets)[1:], start=1):
+        cases, groups = found.sets[name], {}
         if found.cases.groups is not None and cases.groups is not None:
             groups = {"groups_in": found.cases.groups[:], "groups_out": cases.groups[:]}
         result[name] = {}
         for key in found.scores:
             outside = found[key][found.dataset == number]
             scores = detection_scores(found[key][: found.n], outside, **groups)
-            result[name][key] = interval(scores.auroc)
+            result[name][key] = vars(scores.auroc)
     return result

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import channels_first, to_numpy
+from .strata import Chosen
 
 LARGEST_SIDE = 48  # pixels
 IMAGE_BYTES = 6_000_000  # of base64
@@ -18,7 +19,7 @@ PROBES = 16
 
 
 def thumbnails(
-    images: Any, source: np.ndarray, choose: Callable[[int], np.ndarray]
+    images: Any, source: np.ndarray, choose: Callable[[int], Chosen]
 ) -> tuple[np.ndarray, list[str]]:
     """Which of the images at ``source`` (n,) are embedded, as positions in it, and their PNG files
     in base64. ``choose`` picks at most so many of the n.
@@ -38,7 +39,7 @@ def thumbnails(
         return base64.b64encode(_reduced((image - low) / (high - low))).decode("ascii")
 
     size = np.mean([len(thumbnail(i)) for i in probe])
-    chosen = choose(min(len(source), int(IMAGE_BYTES / size)))
+    chosen = choose(int(IMAGE_BYTES / size)).rows
     return chosen, [thumbnail(i) for i in source[chosen]]
 
 

@@ -7,16 +7,16 @@ smallest. The page renormalizes mutually exclusive classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
+from .._engine.blocks import row_blocks
 from ..distributions import Distribution, Intervals
-from ..io import Predictions
-from .collect import largest_first
+from .collect import Collected
 from .columns import PageData, smallest_type
+from .strata import Chosen
 
 STEPS = 65534
 NUMBERS = 3_000_000
@@ -42,28 +42,28 @@ def classes_of_case(n_classes: int) -> int:
     return SOME_CLASSES
 
 
-def embed_members(
-    page: PageData, sets: Sequence[Predictions], positions: np.ndarray, truth: np.ndarray
-) -> None:
-    """Read the cases at ``positions`` (increasing, of all sets) again and embed their members."""
-    cases = sets[0]
+def embed_members(page: PageData, found: Collected, rows: np.ndarray, with_members: Chosen) -> None:
+    """Read the cases that have their members, of the ``rows`` of the page, again and embed them."""
+    cases = found.cases
+    positions, truth = rows[with_members.rows], found["truth"]
     width = classes_of_case(cases.n_classes)
-    m = cases.n_members or DRAWS
-    step = max(1, AT_ONCE // (m * cases.n_classes))
+    numbers = (cases.n_members or DRAWS) * cases.n_classes  # of a case
     codes, labels, weights = [], [], []
     before = 0
-    for part in sets:
-        first, last = np.searchsorted(positions, [before, before + len(part)])
-        for start in range(first, last, step):
-            rows = positions[start : min(start + step, last)]
-            q = part[rows - before].distribution()
-            probs, own = _members_or_draws(q, m)
+    for number, part in enumerate(found.sets.values()):
+        own = positions[found.dataset[positions] == number]
+        for block in row_blocks(len(own), numbers, AT_ONCE):
+            here = own[block]
+            q = part[here - before].distribution()
+            probs, weight = _members_or_draws(q)
             if width < cases.n_classes:
-                labels.append(_most_probable(to_numpy(q.mean()), truth[rows], width))
+                labels.append(_most_probable(to_numpy(q.mean()), truth[here], width))
                 probs = np.take_along_axis(probs, labels[-1][None], axis=-1)
             codes.append(quantize(probs).transpose(1, 0, 2))
-            weights.append(np.broadcast_to(own.T, (len(rows), m)))
+            weights.append(np.broadcast_to(weight.T, (len(here), len(probs))))
         before += len(part)
+    page.add_rows("members.rows", with_members.rows)
+    page.add_block("members.weight", with_members.weight, "f4")
     page.add_block("members", np.concatenate(codes), "u2")
     if labels:
         page.add_block("members.labels", np.concatenate(labels), smallest_type(cases.n_classes))
@@ -74,27 +74,26 @@ def embed_members(
         page.add_block("members.weights", of_rows, "f8")
 
 
-def _members_or_draws(q: Distribution, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """The probabilities of ``m`` members, (m, N, K), and their weights, (m,) or (m, N)."""
+def _members_or_draws(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of the members, or of draws, (m, N, K), and their weights, (m,) or (m, N)."""
     probs: Any
-    weights: Any = np.full(m, 1 / m)
+    weights: Any = None
     if q.members is not None:
-        probs, own = q.members
-        if own is not None:
-            weights = own
+        probs, weights = q.members
     elif isinstance(q, Intervals):  # no draws: the point that stands for the set
-        mean = to_numpy(q.mean())
-        probs = np.broadcast_to(mean, (m, *mean.shape))
+        probs = q.mean()[None]
     else:
-        probs = q.sample(m, rng=0)
+        probs = q.sample(DRAWS, rng=0)
+    if weights is None:
+        weights = np.full(len(probs), 1 / len(probs))
     return to_numpy(probs), to_numpy(weights)
 
 
 def _most_probable(mean: np.ndarray, truth: np.ndarray, width: int) -> np.ndarray:
-    """The most probable classes of each case, most probable first; the truth, if it is not among
-    them, is the last.
+    """The most probable classes of each case; the truth, if it is not among them, instead of the
+    least probable one.
     """
-    most = largest_first(mean, width)
+    most = np.argpartition(mean, -width, axis=-1)[:, -width:]  # the least of them is the first
     absent = (truth >= 0) & ~np.any(most == truth[:, None], axis=-1)
-    most[absent, -1] = truth[absent]
+    most[absent, 0] = truth[absent]
     return most

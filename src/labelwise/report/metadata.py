@@ -15,14 +15,14 @@ from .._column_words import columns_called, is_called_id
 from .._errors import InputError
 from .._frames import is_positions, library_of_frame, repeated, row_labels
 from .._tables import counted, shortened
-from ..io.csv import csv_rows
+from ..io.csv import csv_rows, harmless_cell
 from ..io.files import check_regular, reading
 from .columns import PageData
 
 MISSING = ("", "na", "n/a", "nan", "nat", "none", "null", "<na>")
 MAX_CATEGORIES = 20  # distinct numbers that are categories
 MAX_NAMES = 5000  # distinct texts that are categories
-LONGEST_NAME, LONGEST_TEXT = 100, 500
+LONGEST_NAME = 100
 ROW = "row"  # the page exports numbers from 1 where the predictions have no ids
 VOTES = re.compile(r"^votes?[ _.:]", re.IGNORECASE)
 PAGE_NAMES = {
@@ -49,7 +49,7 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
     """Read metadata and put its rows in the order of the cases: by id where the predictions have
     ids, else by a column ``row`` of numbers from 1, else by number.
     """
-    name, columns = _read(given)
+    name, columns = _metadata_columns(given)
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise InputError(f"{name} must have columns of the same length; got {sorted(lengths)[:5]}")
@@ -75,7 +75,7 @@ def join_metadata(given: Any, ids: Any, n: int, class_names: Sequence[str]) -> M
     return found
 
 
-def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
+def _metadata_columns(given: Any) -> tuple[str, dict[str, np.ndarray]]:
     """What to call metadata in messages, and its columns as text, empty where missing."""
     name = "`metadata`"
     columns: dict[str, Any] = {}
@@ -102,9 +102,18 @@ def _read(given: Any) -> tuple[str, dict[str, np.ndarray]]:
     if not columns:
         raise InputError(f"{name} must have at least one column, with a row for each case")
     for column, values in columns.items():
-        texts = [str(x).strip() for x in values]
-        columns[column] = np.array(["" if x.lower() in MISSING else x for x in texts], dtype=object)
+        columns[column] = np.array(list(map(_plain_text, values)), dtype=object)
     return name, columns
+
+
+def _plain_text(value: Any) -> str:
+    """A cell as text, empty where missing, without the apostrophe of `harmless_cell`."""
+    text = str(value).strip()
+    if text.lower() in MISSING:
+        return ""
+    if text == harmless_cell(text[1:]):
+        return text[1:]
+    return text
 
 
 def _rows_of_cases(
@@ -113,32 +122,26 @@ def _rows_of_cases(
     """For each case its row, -1 where there is none. The column of ids is taken out; how rows were
     matched, and which were not, is noted.
 
-    It is the column with the most ids of the cases; of equal ones, what is called an id.
+    The ids are in the column with the most of them; of equal ones, in what is called an id. A
+    column ``row`` numbers the cases from 1, whatever their ids are.
     """
-    lacking, key = "the predictions have", None
-    wanted = list(map(str, range(1, n + 1)))
+    key, kind, wanted = ROW, "numbers", list(map(str, range(1, n + 1)))
     if ids is not None:
-        lacking, wanted = f"{name} has", np.asarray(ids[:]).astype(str).tolist()
-        known = set(wanted)
-        shared = {column: len(known & set(texts)) for column, texts in columns.items()}
-        best = max(columns, key=lambda column: (shared[column], is_called_id(column)))
-        if shared[best]:
-            key = best
-        elif is_called_id(best):
-            raise InputError(
-                f"column {best!r} of {name} has none of the ids of the cases, such as "
-                f"{wanted[0]!r}; it has {str(columns[best][0])!r}"
-            )
-    elif ROW in columns:
-        key = ROW
-    if key is None:
+        texts = np.asarray(ids[:]).astype(str).tolist()
+        known = set(texts)
+        highest = (0, ROW in columns)  # then a column that is only called like an id is none
+        for column, values in columns.items():
+            rank = len(known & set(values)), is_called_id(column)
+            if column != ROW and rank > highest:
+                highest, key, kind, wanted = rank, column, "ids", texts
+    if key not in columns:
         rows = len(next(iter(columns.values())))
         if rows != n:
             raise InputError(
-                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}, and "
-                f"{lacking} no ids to match the rows by. Give both a column of the same ids"
+                f"{name} has {counted(rows, 'row')} and there are {counted(n, 'case')}, which only "
+                "ids in both can match. Give both a column of the same ids"
             )
-        notes.append(f"rows of {name} matched by number: {lacking} no ids")
+        notes.append(f"rows of {name} matched by number: there are no ids in both")
         return np.arange(n)
     given = columns.pop(key).tolist()
     twice = repeated(filter(None, given))
@@ -148,6 +151,13 @@ def _rows_of_cases(
     order = np.array([place.get(text, -1) for text in wanted])
     notes.append(f"rows of {name} matched by `{key}`")
     matched = int(np.sum(order >= 0))
+    if not matched:
+        raise InputError(
+            f"column {key!r} of {name} has none of the {kind} of the cases, such as {wanted[0]!r}; "
+            f"it has {given[0]!r}"
+        )
+    if kind == "numbers" and "0" in place:
+        raise InputError(f"column {key!r} of {name} must number the cases from 1; it has a 0")
     if matched < n:
         notes.append(f"{counted(n - matched, 'case')} of {n:,} not in {name}")
     if matched < len(place):
@@ -171,11 +181,10 @@ def add_metadata(page: PageData, columns: Mapping[str, np.ndarray], rows: np.nda
 
     ``rows`` are the positions of the page's rows in the columns; -1 out of distribution.
     """
-    taken = {*PAGE_NAMES, *(column["name"] for column in page.columns)}
     for given, texts in columns.items():
-        name = column_name(given, taken)
-        taken.add(name)
-        add_column(page, name, np.append(texts, "")[rows])
+        taken = PAGE_NAMES | {column["name"] for column in page.columns}
+        add_column(page, column_name(given, taken), np.append(texts, "")[rows])
+        page.columns[-1]["source"] = "metadata"
 
 
 def column_name(given: str, taken: set[str]) -> str:
@@ -190,18 +199,14 @@ def column_name(given: str, taken: set[str]) -> str:
 
 def add_column(page: PageData, name: str, texts: np.ndarray) -> None:
     """One column of text, empty where missing, as what it holds."""
-    source = "metadata"
     distinct = sorted(set(texts.tolist()) - {""})
     numbers = as_numbers(texts)
     if numbers is not None:
         if len(distinct) > MAX_CATEGORIES:
-            page.add_number(name, name, numbers, source=source)
+            page.add_number(name, name, numbers)
             return
         distinct.sort(key=float)
     if len(distinct) > MAX_NAMES:
-        page.add_text(name, [shortened(x, LONGEST_TEXT) for x in texts], source)
-        return
-    place = {text: i for i, text in enumerate(distinct)}
-    codes = np.array([place.get(text, -1) for text in texts.tolist()])
-    shown = [shortened(text, LONGEST_TEXT) for text in distinct]
-    page.add_category(name, name, codes, shown, source=source)
+        page.add_text(name, texts)
+    else:
+        page.add_names(name, texts, distinct)

@@ -4,6 +4,7 @@ that make sums over them unbiased.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,9 +42,8 @@ def choose_rows(
     first); the others are those of the rest with the smallest ``luck``, random numbers.
     """
     size = np.bincount(stratum)
-    share = _equal_share(size, most)
-    quota = np.minimum(size, share)
-    n_first = np.where(quota < size, quota // 2, quota)
+    quota = np.minimum(size, _rows_of_each_stratum(size, most))
+    n_first = quota // 2
     ranks = []
     for i, score in enumerate(scores):
         rank = _place_in_stratum(stratum, -score) * len(scores) + i
@@ -58,12 +58,10 @@ def choose_rows(
     return Chosen(rows, weight[rows])
 
 
-def _equal_share(size: np.ndarray, most: int) -> int:
+def _rows_of_each_stratum(size: np.ndarray, most: int) -> int:
     """The largest share s with Σ min(size, s) ≤ ``most``; at least 1."""
-    shares = np.arange(1, size.max(initial=0) + 1)
-    n_with_so_many = len(size) - np.searchsorted(np.sort(size), shares)
-    taken = np.cumsum(n_with_so_many)  # Σ min(size, s) for each share
-    return max(int(np.searchsorted(taken, most, side="right")), 1)
+    shares = range(1, int(size.max(initial=0)) + 1)
+    return max(bisect_right(shares, most, key=lambda share: np.minimum(size, share).sum()), 1)
 
 
 def _place_in_stratum(stratum: np.ndarray, key: np.ndarray) -> np.ndarray:

@@ -24,20 +24,27 @@ from ..io.overwriting import refuse_overwriting_source
 from ..losses import LossName
 from ..sets._evaluation import evaluate_sets
 from ..sets._predictor import SetPredictor
-from .cases import Cases, add_columns, choose_cases, embed_images
+from .cases import (
+    add_identities,
+    add_predictions,
+    add_sets,
+    add_votes,
+    choose_cases,
+    embed_images,
+    id_note,
+    identifies,
+)
 from .collect import Progress, collect
+from .columns import PageData
 from .costs import page_costs
 from .exact import summarize
-from .metadata import Metadata, join_metadata
+from .members import embed_members
+from .metadata import Metadata, add_metadata, join_metadata
 from .page import render
 
-LOSSES: dict[LossName, dict[str, str]] = {
-    "log": {"key": "log", "name": "log loss", "unit": "bits"},
-    "squared": {"key": "squared", "name": "squared loss", "unit": ""},
-    "spherical": {"key": "spherical", "name": "spherical loss", "unit": ""},
-    "zero_one": {"key": "zero_one", "name": "zero-one loss", "unit": ""},
-}
+LOSSES: tuple[LossName, ...] = ("log", "squared", "spherical", "zero_one")
 MAX_ROWS_FOR_ALL_LOSSES = 20_000
+IN_DISTRIBUTION = "in distribution"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,8 +100,8 @@ def build_report(
         leave the house.
     metadata : DataFrame, mapping from names to columns, or path of a .csv file, optional
         More about the cases (site, scanner, age): joined by the column that holds the ids, whatever
-        its name; by number if the predictions have none. A column ``group`` holds the groups, and
-        ``votes_melanoma`` how many readers chose a class.
+        its name, or by a column ``row`` of numbers from 1; else by number. A column ``group`` holds
+        the groups, and ``votes_melanoma`` how many readers chose a class.
     votes : array, optional
         Votes of readers: counts (N, K), the class that each of the ``annotators`` chose (N, A), or
         for labels that may occur together 0 or 1 of each, (A, N, K).
@@ -140,11 +147,15 @@ def build_report(
         )
     others = {str(name): _as_predictions(other) for name, other in (ood or {}).items()}
     for name, other in others.items():
+        if name == IN_DISTRIBUTION:
+            raise ValueError(f"`ood` must not be called {name!r}, as the other cases are")
         cases.check_same_model(other, f"`ood` {name!r}")
     given = None if costs is None else page_costs(costs, cases)
     joined = Metadata()
     if metadata is not None:
-        joined = join_metadata(metadata, cases.ids, len(cases), cases.names)
+        # votes for labels that may occur together do not say how many readers there were
+        voted = () if cases.multilabel else cases.names
+        joined = join_metadata(metadata, cases.ids, len(cases), voted)
     if cases.groups is None and joined.groups is not None:
         cases = replace(cases, groups=joined.groups)
     counts = None
@@ -152,7 +163,6 @@ def build_report(
         counts = count_votes(cases.distribution(), votes, annotators)
     elif joined.votes is not None:
         counts = joined.votes, joined.votes.sum(axis=1)
-    predicted_sets, coverage = None, None
     if sets is not None:
         if not isinstance(cast(Any, sets), SetPredictor):
             raise TypeError(
@@ -161,19 +171,36 @@ def build_report(
             )
         if cases.y_true is None:
             raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
-        predicted_sets = sets.predict(cases)
-        coverage = evaluate_sets(sets, predicted_sets, cases.y_true, cases.groups, 0.95)
-    parts = [cases, *others.values()]
-    few = sum(map(len, parts)) <= MAX_ROWS_FOR_ALL_LOSSES
-    losses = [loss for loss in LOSSES if few or loss == "log"]
-    found = collect(parts, family, losses, progress)
-    about = Cases(found, others, joined, counts, predicted_sets, with_ids)
-    chosen = choose_cases(found)
-    page = add_columns(about, chosen)
+    sets_of_cases = {IN_DISTRIBUTION: cases, **others}
+    losses = LOSSES
+    if sum(map(len, sets_of_cases.values())) > MAX_ROWS_FOR_ALL_LOSSES:
+        losses = ("log",)
+    found = collect(sets_of_cases, family, losses, progress)
+    chosen, with_members = choose_cases(found)
+    rows = chosen.rows
+    page = PageData(len(rows))
+    add_predictions(page, found, rows)
+    add_identities(page, found, rows, with_ids=with_ids)
+    if len(rows) < found.rows:
+        page.add_block("weight", chosen.weight, "f4")
+    embed_members(page, found, rows, with_members)
+    place = np.where(rows < len(cases), rows, -1)  # the last value of the N cases is "missing"
+    coverage = None
+    if sets is not None:
+        predicted = sets.predict(cases)
+        coverage = evaluate_sets(sets, predicted, cases.y_true, cases.groups, 0.95)
+        covered = predicted.member[np.arange(len(cases)), cases.true_class]
+        add_sets(page, predicted.size, covered, place)
+    if counts is not None:
+        add_votes(page, *counts, place, multilabel=bool(cases.multilabel))
+    columns = joined.columns
+    if not with_ids:
+        columns = {name: x for name, x in columns.items() if not identifies(name, x)}
+    add_metadata(page, columns, place)
     images = cases.images if images is None else to_numpy(images)
     thumbnails = None
     if images is not None:
-        thumbnails = embed_images(page, found, chosen, images, image_index)
+        thumbnails = embed_images(page, found, rows, images, image_index)
     resolved = None
     if family is not None:
         resolved = []
@@ -181,9 +208,7 @@ def build_report(
             # what an event is compared with, if that is not all other classes
             compared = rest if family.given is not None else None
             resolved.append({"inside": inside, "rest": compared})
-    members = None
-    if cases.n_members is not None:
-        members = cases.member_names or tuple(str(j + 1) for j in range(cases.n_members))
+    numbers = tuple(str(j + 1) for j in range(cases.n_members or 0))
     data = {
         "title": title,
         "version": __version__,
@@ -195,18 +220,17 @@ def build_report(
         "labels": cases.names if family is None else family.names,
         "events": resolved,
         "structure": found.structure,
-        "members": members,
-        "losses": [LOSSES[loss] for loss in losses],
+        "members": cases.member_names or numbers,
+        "losses": losses,
         "columns": page.columns,
         "blocks": page.blocks,
-        "exact": summarize(found, others, coverage),
+        "exact": summarize(found, coverage),
         "costs": given,
-        "id_note": about.id_note(page),
+        "id_note": id_note(page, with_ids, joined.columns),
         "images": thumbnails,
         "notes": [*cases.notes, *joined.notes],
     }
-    html = render(title, data, page.arrays)
-    return Report(html, data, page.arrays)
+    return Report(render(title, data, page.arrays), data, page.arrays)
 
 
 def write_report(
@@ -237,7 +261,7 @@ def _as_predictions(
     else:
         p = Predictions(q=q)
         if ids is None and q.ids is not None and not is_positions(q.ids):
-            ids = np.asarray(q.ids).astype(str)
+            ids = q.ids
     if y_true is not None:
         y = to_numpy(columns_by_class(y_true, p.names, "y_true"))
         # a column of 0 and 1 for each class, of predictions that do not say what they are
