@@ -83,7 +83,7 @@ def command(
     """
     loaded = read_predictions(predictions, quiet=as_json)
     _check_instances(loaded, predictions.name)
-    votes = find_votes(predictions, votes_file)
+    votes = find_votes(predictions, votes_file, loaded.ids)
     needs_labels = ood is not None or tags_file is not None
     if loaded.y_true is None and (needs_labels or not (votes or sources)):
         raise ValueError(

@@ -28,7 +28,14 @@ from .columns import class_columns
 from .csv import read_csv
 from .files import check_regular, check_there, find_files, format_of, reading
 from .jsonl import read_jsonl
-from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
+from .labels import (
+    Labels,
+    arrange_labels,
+    labels_of_array,
+    labels_of_arrays,
+    labels_of_table,
+    match_labels,
+)
 from .members import combine_files
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
@@ -259,9 +266,4 @@ def _open_labels(labels: Any, found: Fields) -> Labels:
             return labels_of_table(content, found)
         if isinstance(content, Outputs):
             raise ValueError(f"{path.name} holds outputs of a language model, not labels")
-        values = content.get("y_true")
-        if len(content) == 1:
-            (values,) = content.values()
-        if values is None:
-            raise ValueError(f"{path.name} holds no labels (`y_true`)")
-        return Labels(path.name, np.asarray(values), content.get("ids"))
+        return labels_of_arrays(path.name, content, found)
