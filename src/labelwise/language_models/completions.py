@@ -36,9 +36,7 @@ def answers_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> li
     for role in ("member", "further"):
         for name in columns_called(list(row), role):
             factors[name] = str(row[name])
-    case = row.get("custom_id")
-    if case is None and completion is not row:
-        case = row.get("id")
+    case = case_of(row)
     if case is None:
         case = number
     label = next((row[name] for name in columns_called(list(row), "y_true")), None)
@@ -49,6 +47,14 @@ def answers_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> li
         of_member = {**factors, "choice": str(i), "file": file.path.stem}
         answers.append(Answer(of_member, str(case), text, label, tokens))
     return answers
+
+
+def case_of(row: dict[str, Any]) -> Any:
+    """What a line calls its case; ``None``: nothing. The `id` of a completion is its own."""
+    case = row.get("custom_id")
+    if case is None and _completion_in(row) is not row:
+        case = row.get("id")
+    return case
 
 
 def _completion_in(row: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ class Outputs:
 
     path: Path
     rows: list[dict[str, Any]]
+    layout: str
+    """What the lines hold, which is the same in all files of an ensemble."""
 
 
 class Reading(NamedTuple):

@@ -10,6 +10,8 @@ from .._errors import InputError
 from .answers import Answer, are_few, label_key
 from .members import Outputs
 
+TABLE = "a table of answers"
+
 
 def answer_columns(
     rows: Sequence[Mapping[str, str]], class_names: Sequence[str] | None
@@ -42,7 +44,7 @@ def outputs_of_table(
     cells = zip(*columns.values(), strict=True)
     rows = [dict(zip(columns, row, strict=True)) for row in cells]
     if rows and answer_columns(rows, class_names):
-        return Outputs(path, rows)
+        return Outputs(path, rows, TABLE)
     return None
 
 
