@@ -28,9 +28,7 @@ def test_files_of_different_kinds_are_refused(tmp_path: Path) -> None:
     lines = {
         "numbers": [{"id": "0", "no": 0.5, "yes": 0.5}],
         "log-likelihoods of options": [sample(0, ["no", "yes"], [-1, -2], 0)],
-        "samples": [generated(0, "yes", "no")],
-        "completions": [batch_line("0", chat_completion("yes"))],
-        "a table of answers": [{"id": "0", "answer": "yes"}, {"id": "1", "answer": "no"}],
+        "answers": [generated(0, "yes", "no")],
     }
     files = {kind: write_lines(tmp_path / f"{kind}.jsonl", rows) for kind, rows in lines.items()}
     for one, other in zip(files, [*files][1:], strict=False):
@@ -38,3 +36,17 @@ def test_files_of_different_kinds_are_refused(tmp_path: Path) -> None:
         for order in ((one, other), (other, one)):
             with pytest.raises(ValueError, match=f"must be of one kind; got {both}"):
                 lw.load_predictions([files[kind] for kind in order])
+
+
+def test_answers_of_any_layout_are_members_together(tmp_path: Path) -> None:
+    answers = ["yes", "no"]
+    rows = [generated(i, text, "no") for i, text in enumerate(answers)]
+    batch = [batch_line(str(i), chat_completion(text)) for i, text in enumerate(answers)]
+    table = [{"id": str(i), "answer": text} for i, text in enumerate(answers)]
+    files = []
+    for name, lines in {"samples_x": rows, "batch": batch, "table": table}.items():
+        files.append(write_lines(tmp_path / f"{name}.jsonl", lines))
+    p = lw.load_predictions(files)
+    assert p.member_names == ("samples_x", "batch", "table")
+    assert p.probs[:, :, 1].tolist() == [[1, 0]] * 3
+    assert p.true_class.tolist() == [0, 0]

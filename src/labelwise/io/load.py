@@ -140,7 +140,7 @@ def load_predictions(
         named = named.parent
     with reading(named):
         # what columns and labels mean is decided for all files together
-        kinds = {part.layout if isinstance(part, Outputs) else "numbers" for part in parts}
+        kinds = {part.kind if isinstance(part, Outputs) else "numbers" for part in parts}
         if len(kinds) > 1:
             raise ValueError(f"the members must be of one kind; got {enumerated(sorted(kinds))}")
         if isinstance(parts[0], Outputs):

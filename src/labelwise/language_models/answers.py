@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +34,23 @@ class Answer(NamedTuple):
     """Empty: there is no answer."""
     label: Any = None
     tokens: Sequence[Token] = ()
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What language models wrote into a file."""
+
+    path: Path
+    answers: Sequence[Answer] = ()
+    samples: Sequence[dict[str, Any]] = ()
+    """Instead of answers, lines with the log-likelihoods of options."""
+    numbered: bool = False
+    """Whether cases are only the numbers of their lines."""
+
+    @property
+    def kind(self) -> str:
+        """What the file holds, which is the same in all files of an ensemble."""
+        return "log-likelihoods of options" if self.samples else "answers"
 
 
 def readings_of_answers(

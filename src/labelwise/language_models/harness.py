@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._arrays import softmax
 from .._errors import InputError
-from .answers import Answer
-from .members import Outputs, Reading
+from .answers import Answer, Outputs
+from .members import Reading
 
 _DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.\-:]+$")
 Row = dict[str, Any]
@@ -30,12 +31,13 @@ def has_options(row: Row) -> bool:
     return is_sample(row) and not (responses and isinstance(responses[0], str))
 
 
-def answer_of_sample(file: Outputs, row: Row) -> Answer:
-    """A generated answer; answers through several filters are of several members."""
-    factors = _model_and_task(file)
-    if "filter" in row:
-        factors["filter"] = row["filter"]
-    return Answer(factors, str(row["doc_id"]), row["filtered_resps"][0], row["target"])
+def answers_of_samples(path: Path, rows: Sequence[Row]) -> list[Answer]:
+    """Generated answers; through several filters they are of several members."""
+    answers = []
+    for row in rows:
+        factors = {**_model_and_task(path), "filter": row.get("filter", "")}
+        answers.append(Answer(factors, str(row["doc_id"]), row["filtered_resps"][0], row["target"]))
+    return answers
 
 
 def readings_of_options(
@@ -44,7 +46,7 @@ def readings_of_options(
     """All readings, and the class names: the options, if all questions have the same ones; else the
     classes are positions.
     """
-    every = [row for file in files for row in file.rows]
+    every = [row for file in files for row in file.samples]
     documents = {(row["doc_id"], row.get("doc_hash")) for row in every}
     if len(documents) > len({doc_id for doc_id, _ in documents}):
         notes.append("files may be of different documents: their `doc_hash` differ")
@@ -55,10 +57,10 @@ def readings_of_options(
     n_options = max(len(_options(row)) for row in every)
     readings = []
     for file in files:
-        factors, targets = _model_and_task(file), _true_options(file.rows)
+        factors, targets = _model_and_task(file.path), _true_options(file.samples)
         if targets is None:
             notes.append(f"{file.path.name}: `target` is not one of the options and is not read")
-        for i, row in enumerate(file.rows):
+        for i, row in enumerate(file.samples):
             options = _options(row)
             order = list(range(len(options)))
             if names is not None:
@@ -72,9 +74,9 @@ def readings_of_options(
     return readings, names
 
 
-def _model_and_task(file: Outputs) -> dict[str, str]:
-    task = _DATE.sub("", file.path.stem.removeprefix("samples_"))
-    return {"model": file.path.absolute().parent.name, "task": task, "file": file.path.stem}
+def _model_and_task(path: Path) -> dict[str, str]:
+    task = _DATE.sub("", path.stem.removeprefix("samples_"))
+    return {"model": path.absolute().parent.name, "task": task, "file": path.stem}
 
 
 def _options(row: Row) -> list[str]:
