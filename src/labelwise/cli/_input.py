@@ -204,9 +204,9 @@ def warnings_as_notes() -> Iterator[None]:
                     echo(f"Note: {one_line(text)}", err=True)
 
 
-def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
+def read_predictions(given: Given, *, quiet: bool = False, labeled: bool = False) -> Predictions:
     """Predictions of any format, opened; unless ``quiet``, what they were taken for is said on
-    standard error.
+    standard error. If they must be ``labeled``, others are refused.
     """
     from ..io import load_predictions
 
@@ -214,6 +214,8 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
         predictions = load_predictions(given.files, **given.options)
     if not quiet:
         echo_reading(given, predictions.shape, predictions.n_members, predictions.notes)
+    if labeled and predictions.y_true is None:
+        raise ValueError(f"{given.name} has no true labels (`y_true`). Use --labels")
     return predictions
 
 

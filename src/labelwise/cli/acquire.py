@@ -9,7 +9,7 @@ import click
 from .._frames import index_columns
 from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
-from ._paths import InputPath, OutputPath
+from ._paths import file_option, output_option
 from ._tags import candidates, read_tags
 
 EXPLAINED = 5  # choices
@@ -22,32 +22,19 @@ EXPLAINED = 5  # choices
     "--label",
     help="Choose cases where the members disagree about this class.  [default: all classes]",
 )
-@click.option(
-    "--costs",
-    "costs_file",
-    type=InputPath(),
-    help="Weight the classes by the cost of missing them (.toml).",
-)
+@file_option("costs", "Weight the classes by the cost of missing them (.toml).")
 @click.option(
     "--batch",
     type=Choice(["top", "balanced"]),
     default="top",
     help="The highest scores, or classes taking turns.",
 )
-@click.option(
-    "--tags",
-    "tags_file",
-    type=InputPath(),
-    help="Tags of cases (tags.csv of a report), matched by id; for --only and --exclude.",
+@file_option(
+    "tags", "Tags of cases (tags.csv of a report), matched by id; for --only and --exclude."
 )
 @click.option("--only", metavar="TAG", multiple=True, help="Choose among cases with this tag.")
 @click.option("--exclude", metavar="TAG", multiple=True, help="Choose no case with this tag.")
-@click.option(
-    "-o",
-    "--output",
-    type=OutputPath(allow_dash=True),
-    help="Table of the chosen cases (.csv); - for standard output.",
-)
+@output_option("Table of the chosen cases (.csv); - for standard output.", dash=True)
 @json_option("sentences")
 def command(
     predictions: Given,

@@ -22,16 +22,14 @@ from ._output import (
     one_line,
     write_csv,
 )
-from ._paths import InputPath, OutputPath
+from ._paths import file_option, output_option
 
 EXPLAINED = 5  # the costliest cases
 
 
 @click.command()
 @predictions_argument
-@click.option(
-    "--costs", "costs_file", required=True, type=InputPath(), help="Costs by class name (.toml)."
-)
+@file_option("costs", "Costs by class name (.toml).", required=True)
 @click.option(
     "--task",
     metavar="[multiclass|per_label]",
@@ -40,12 +38,7 @@ EXPLAINED = 5  # the costliest cases
         "occur together]"
     ),
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OutputPath(allow_dash=True),
-    help="Table of the decisions (.csv); - for standard output.",
-)
+@output_option("Table of the decisions (.csv); - for standard output.", dash=True)
 @json_option()
 def command(
     predictions: Given,
