@@ -337,7 +337,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
         csvs("a,b\n.5,.5\n", "a,c\n.5,.5\n"),
         [],
         2,
-        "have different classes; only one of them has 'b'",
+        "m1.csv names 'c', which is not among 'a', 'b'",
     ),
     (
         "csv: cut short",

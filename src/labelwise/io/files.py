@@ -138,7 +138,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if expected and (name in str(error) or getattr(error, "filename", None) is not None):
             raise
         sentence = str(error).partition("\n")[0] or type(error).__name__
-        if isinstance(error, UnicodeDecodeError):
+        if isinstance(error, UnicodeDecodeError) and error.encoding == "utf-8":
             sentence = f"not a text file in UTF-8 ({error.reason}); save it as UTF-8"
         if not expected:
             raise ValueError(

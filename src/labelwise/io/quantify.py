@@ -14,7 +14,6 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from glob import escape
-from itertools import product
 from math import prod
 from pathlib import Path
 from threading import Thread
@@ -121,9 +120,7 @@ def quantify(
     chosen = _losses_by_column(losses)
     if isinstance(source, str | os.PathLike):
         source = [source]
-    read: list[Path] = []
-    for path in source:
-        read += sorted(readable_files(path))
+    read = [file for path in source for file in sorted(readable_files(path))]
     refuse_overwriting(target, read)
     if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
         # Dask would leave half a client, which ends in a traceback
@@ -131,10 +128,8 @@ def quantify(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     place = check_target(target).absolute()  # of a link: blocks go where the results will be
-    files: list[Path] = []
-    for path in read:
-        files += sorted(path.rglob("*")) or [path]  # of a folder (.zarr) all in it
-    files = list(filter(Path.is_file, files))
+    inside = [file for path in read for file in sorted(path.rglob("*"))]  # of a .zarr
+    files = list(filter(Path.is_file, [*read, *inside]))
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, labels=None, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
@@ -186,9 +181,7 @@ def quantify(
     of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * FINGERPRINT_LENGTH}.partial*"
     for folder in place.parent.glob(of_any_job):
         remove_at_once(folder)
-    by_loss: dict[str, dict[str, float]] = {}
-    for loss, part in product(chosen, PARTS):
-        by_loss.setdefault(loss, {})[part] = means[f"{loss}_sum_{part}"]
+    by_loss = {loss: {part: means[f"{loss}_sum_{part}"] for part in PARTS} for loss in chosen}
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 

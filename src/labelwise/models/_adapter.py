@@ -107,9 +107,8 @@ def check_model_classes_agree(classes: Sequence[Sequence[Any]]) -> None:
         others = set().union(*sets[:i], *sets[i + 1 :])
         if others and not known & others:
             raise InputError(
-                f"the models must have classes in common; model {i} has "
-                f"{', '.join(map(repr, sorted(known)[:3]))}, "
-                f"the others have {', '.join(map(repr, sorted(others)[:3]))}",
+                f"the models must have classes in common; model {i} has {listed(sorted(known))}, "
+                f"the others have {listed(sorted(others))}",
                 fix="same_classes",
             )
 
