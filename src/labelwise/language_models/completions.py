@@ -27,12 +27,12 @@ def answers_of_completions(path: Path, rows: Sequence[dict[str, Any]]) -> list[A
     """The answers of all lines, each of a member; their case is `custom_id`, an id that was added
     to the line, or its number.
     """
-    models = [str(model) for row in rows if (model := _completion_in(row).get("model"))]
+    models = [_completion_in(row).get("model") for row in rows]
     answers = []
     for number, row in enumerate(rows):
         completion = _completion_in(row)
         # a request that failed has no model: it is the other lines'
-        factors = {"model": str(completion.get("model") or next(iter(models), ""))}
+        factors = {"model": str(models[number] or next(filter(None, models), ""))}
         for role in ("member", "further"):
             for name in columns_called(list(row), role):
                 factors[name] = str(row[name])
