@@ -22,7 +22,7 @@ from .._tables import counted
 from .._validation.labels import check_names
 from ..io.files import check_there, read_json, read_text, read_toml, reading
 from ._errors import in_options
-from ._output import Command, echo, one_line
+from ._output import Command, echo, terminal_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def warnings_as_notes() -> Iterator[None]:
                 text = in_options(warning.message)
                 if warning.category in (UserWarning, InputNote) and text not in printed:
                     printed.add(text)
-                    echo(f"Note: {one_line(text)}", err=True)
+                    echo(f"Note: {terminal_line(text)}", err=True)
 
 
 def read_predictions(given: Given, *, quiet: bool = False, labeled: bool = False) -> Predictions:
@@ -232,7 +232,7 @@ def echo_reading(
         words = f"{shape[0]:,} members × {words}"
     echo(f"{given.name}: {words}", err=True)
     for sentence in assumptions:
-        echo(one_line(f"  {sentence}"), err=True)
+        echo(terminal_line(f"  {sentence}"), err=True)
 
 
 def read_costs(path: Path) -> Costs:

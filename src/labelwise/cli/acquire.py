@@ -8,7 +8,7 @@ import click
 
 from .._frames import index_columns
 from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
-from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
+from ._output import check_csv, echo, echo_json, json_option, terminal_line, write_csv_output
 from ._paths import file_option, output_option
 from ._tags import candidates, read_tags
 
@@ -79,7 +79,7 @@ def command(
         "label": choice.label,
     }
     rows = list(zip(*columns.values(), strict=True))
-    if output is not None and write_csv(output, [list(columns), *rows]):
+    if output is not None and write_csv_output(output, [list(columns), *rows]):
         return
     if as_json:
         chosen = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -93,6 +93,6 @@ def command(
         sentence = choice.explain(j)
         if loaded.ids is not None:
             sentence = f"{rows[j][1]}: {sentence}"
-        echo(one_line(sentence))
+        echo(terminal_line(sentence))
     if output is not None:
         echo(f"Written to {output}")

@@ -19,8 +19,8 @@ from ._output import (
     echo,
     echo_json,
     json_option,
-    one_line,
-    write_csv,
+    terminal_line,
+    write_csv_output,
 )
 from ._paths import file_option, output_option
 
@@ -82,7 +82,8 @@ def command(
     costs = read_costs(costs_file)
     with warnings_as_notes():  # such as that the probabilities are badly calibrated
         plan = decide(loaded, costs, task=task, y_true=loaded.y_true)
-    if output is not None and write_csv(output, decision_csv_rows(plan, loaded.ids, loaded.y_true)):
+    rows = decision_csv_rows(plan, loaded.ids, loaded.y_true)
+    if output is not None and write_csv_output(output, rows):
         return
     ids = loaded.ids
     if ids is None:
@@ -113,6 +114,6 @@ def command(
     if story is not None:
         echo(f"\n{story}")
     for i in worst:
-        echo(one_line(f"{ids[i]}: {plan.explain(i)}"))
+        echo(terminal_line(f"{ids[i]}: {plan.explain(i)}"))
     if output is not None:
         echo(f"Written to {output}")

@@ -17,7 +17,7 @@ from ._input import (
     read_sets,
     unlabeled_predictions,
 )
-from ._output import check_csv, echo, echo_json, json_option, write_csv
+from ._output import check_csv, echo, echo_json, json_option, write_csv_output
 from ._paths import file_option, output_option
 
 SETS = file_option("sets", "Fitted sets (labelwise sets fit).", required=True)
@@ -105,7 +105,7 @@ def predict(predictions: Given, sets_file: Path, output: Path) -> None:
     loaded = read_predictions(predictions, quiet=check_csv(output, "sets"))
     result = read_sets(sets_file).predict(loaded)
     columns = result.columns(ids=loaded.ids)
-    if write_csv(output, chain([list(columns)], zip(*columns.values(), strict=True))):
+    if write_csv_output(output, chain([list(columns)], zip(*columns.values(), strict=True))):
         return
     echo(repr(result))
     echo(f"Written to {output}")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._column_words import columns_called
+from .._column_words import column_in_words, columns_called
 from .._errors import InputError, listed
 from .._frames import columns_by_class, is_positions, order_of_names, row_labels
 from .._validation.labels import as_labels, plain_labels
 from .columns import Columns
-from .ids import column_in_words, id_columns, order_by_ids, refuse_repeated_ids
+from .ids import id_columns, order_by_ids, refuse_repeated_ids
 from .predictions import Fields, kind_of
 from .table import Table, labels_of_texts
 

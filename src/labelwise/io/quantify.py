@@ -151,7 +151,7 @@ def quantify(
         # on another machine, the predictions are opened again
         opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
         compute_all = partial(_map_on_cluster, scheduler)
-    compute = partial(_compute_block, opened, chosen, blocks, unit)
+    compute = partial(_quantify_block, opened, chosen, blocks, unit)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
@@ -237,7 +237,7 @@ def _fingerprint_of_files(files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _compute_block(
+def _quantify_block(
     opened: Callable[[], Predictions],
     losses: dict[str, Loss],
     blocks: ResultBlocks,

@@ -79,7 +79,7 @@ def label_key(text: str) -> str:
     return text.strip().strip(".,:;!?()[]\"'*`Ġ▁").strip().casefold()
 
 
-def are_few(different: Collection[str], texts: Sequence[str]) -> bool:
+def may_be_answers(different: Collection[str], texts: Sequence[str]) -> bool:
     """Whether texts are repeated so often that they may be labels."""
     return len(different) <= max(2, len(texts) / 2)
 
@@ -92,7 +92,7 @@ def _labels_in_answers(answers: Sequence[Answer]) -> Sequence[str]:
         for word in (answer.label, answer.text):
             if word is not None and str(word).strip():
                 labels.setdefault(label_key(str(word)), str(word).strip())
-    if not are_few(labels, texts):
+    if not may_be_answers(labels, texts):
         common = [text for text, _ in Counter(texts).most_common(5)]
         raise InputError(
             f"{len(texts):,} answers have {len(labels):,} different texts, so that the labels "

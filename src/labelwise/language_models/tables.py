@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .._column_words import columns_called, id_rank, is_called_id, is_called_measurement
 from .._errors import InputError
-from .answers import Answer, are_few, label_key
+from .answers import Answer, label_key, may_be_answers
 
 
 def _answer_columns(
@@ -27,7 +27,7 @@ def _answer_columns(
     for name in names:
         texts = [label_key(row[name]) for row in rows if row[name]]
         is_other = name in known or is_called_id(name) or is_called_measurement(name)
-        if is_other or not texts or not are_few(set(texts), texts):
+        if is_other or not texts or not may_be_answers(set(texts), texts):
             continue
         if class_names is None or set(texts) & set(map(label_key, class_names)):
             found.append(name)
