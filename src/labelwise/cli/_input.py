@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._errors import InputNote, did_you_mean
+from .._errors import InputNote
 from .._tables import counted
 from .._validation.labels import check_names
 from ..io.files import check_there, read_json, read_text, read_toml, reading
@@ -75,17 +75,6 @@ class PredictionFile(PredictionPath):
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         return path
-
-
-class Choice(click.Choice[str]):
-    """One of several words; of a mistyped one, the word that was probably meant is said."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            meant = did_you_mean(value, list(self.choices))
-            self.fail(error.message.rstrip(".") + (meant or "."), param, ctx)
 
 
 # How to read predictions: each is an argument of `load_predictions`.
@@ -157,7 +146,7 @@ def loss_option(**options: Any) -> Callable[[Command], Command]:
     """``--loss``."""
     return click.option(
         "--loss",
-        type=Choice(["log", "squared", "brier", "spherical", "zero_one"]),
+        type=click.Choice(["log", "squared", "brier", "spherical", "zero_one"]),
         show_default=False,
         help="Loss that defines the uncertainty.  [default: log, in bits]",
         **options,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .._frames import index_columns
-from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
+from ._input import Given, read_costs, read_predictions, unlabeled_predictions
 from ._output import check_csv, echo, echo_json, json_option, terminal_line, write_csv_output
 from ._paths import file_option, output_option
 from ._tags import candidates, read_tags
@@ -25,7 +25,7 @@ EXPLAINED = 5  # choices
 @file_option("costs", "Weight the classes by the cost of missing them (.toml).")
 @click.option(
     "--batch",
-    type=Choice(["top", "balanced"]),
+    type=click.Choice(["top", "balanced"]),
     default="top",
     help="The highest scores, or classes taking turns.",
 )

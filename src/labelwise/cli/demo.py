@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ._input import Choice
 from ._output import echo
 from ._paths import output_option
 from ._votes import compare_votes
@@ -16,7 +15,7 @@ from .evaluate import evaluate_detection, evaluate_instances
 
 
 @click.command()
-@click.argument("data", type=Choice(["fashion", "ecg"]), default="fashion")
+@click.argument("data", type=click.Choice(["fashion", "ecg"]), default="fashion")
 @output_option("Page to write (.html).", default="report.html")
 def command(data: str, output: Path) -> None:
     """Evaluate bundled predictions and write a report about them, in seconds.

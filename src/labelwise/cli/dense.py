@@ -9,7 +9,7 @@ import click
 
 from .._errors import InputError
 from .._tables import counted
-from ._input import Choice, loss_option
+from ._input import loss_option
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
@@ -46,7 +46,7 @@ COLUMNS += ["au_per_volume", "dice"]
 @click.option(
     "--maps",
     multiple=True,
-    type=Choice(["epistemic", "aleatoric", "total", "none"]),
+    type=click.Choice(["epistemic", "aleatoric", "total", "none"]),
     default=("epistemic",),
     help="Maps to write; may be repeated.",
 )

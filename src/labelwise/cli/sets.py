@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from ._input import (
-    Choice,
     Given,
     predictions_argument,
     read_events,
@@ -46,7 +45,7 @@ def command() -> None:
 )
 @click.option(
     "--guarantee",
-    type=Choice(["class", "marginal"]),
+    type=click.Choice(["class", "marginal"]),
     default="class",
     help="For each class, or for all cases.",
 )
