@@ -34,4 +34,4 @@ lw.decompose(q, evnts=None)  # type: ignore[call-arg]  # pyright: ignore[reportC
 lw.Ensemble(probs, clas_names=["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 lw.Dirichlet(probs, names=["a"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 lw.evaluation.rejection_curve(u.total, corect=[True])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-lw.from_models([], probs, batchsize=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+lw.from_models([], probs, batchsize=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

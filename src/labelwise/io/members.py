@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def combine_members(names: Sequence[str], parts: list[Fields]) -> Fields:
     for name, part in zip(names, parts, strict=True):
         _check_member(name, part, first, whole, kind)
         if "class_names" in part:
-            class_names = whole.setdefault("class_names", part["class_names"])
+            class_names: Any = whole.setdefault("class_names", part["class_names"])
             if class_names != part["class_names"]:
                 reorder_classes(part, kind, class_names, name)
         _align_cases(first, whole, name, part, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,7 @@ ACTIVATIONS = ("softmax", "sigmoid", "none")
 FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 
 
-@overload
 def from_models(
-    models: Any, X: Any, *, return_labels: Literal[True], **options: Any
-) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
-@overload
-def from_models(models: Any, X: Any, **options: Any) -> Ensemble | MultiLabelEnsemble: ...
-def from_models(  # type: ignore[misc]  # by name
     models: Any,
     X: Any,
     *,
