@@ -140,9 +140,11 @@ def load_predictions(
         named = named.parent
     with reading(named):
         # what columns and labels mean is decided for all files together
-        kinds = {part.kind if isinstance(part, Outputs) else "numbers" for part in parts}
-        if len(kinds) > 1:
-            raise ValueError(f"the members must be of one kind; got {enumerated(sorted(kinds))}")
+        if len(parts) > 1:
+            kinds = {part.kind if isinstance(part, Outputs) else "numbers" for part in parts}
+            if len(kinds) > 1:
+                both = enumerated(sorted(kinds))
+                raise ValueError(f"the members must be of one kind; got {both}")
         if isinstance(parts[0], Outputs):
             parts = [read_outputs(parts, given, notes)]
         elif is_table:

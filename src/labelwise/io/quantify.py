@@ -14,6 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from glob import escape
+from itertools import product
 from math import prod
 from pathlib import Path
 from threading import Thread
@@ -120,7 +121,9 @@ def quantify(
     chosen = _losses_by_column(losses)
     if isinstance(source, str | os.PathLike):
         source = [source]
-    read = [file for path in source for file in sorted(readable_files(path))]
+    read: list[Path] = []
+    for path in source:
+        read += sorted(readable_files(path))
     refuse_overwriting(target, read)
     if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):
         # Dask would leave half a client, which ends in a traceback
@@ -181,7 +184,9 @@ def quantify(
     of_any_job = f"{escape(place.name)}.{'[0-9a-f]' * FINGERPRINT_LENGTH}.partial*"
     for folder in place.parent.glob(of_any_job):
         remove_at_once(folder)
-    by_loss = {loss: {part: means[f"{loss}_sum_{part}"] for part in PARTS} for loss in chosen}
+    by_loss: dict[str, dict[str, float]] = {}
+    for loss, part in product(chosen, PARTS):
+        by_loss.setdefault(loss, {})[part] = means[f"{loss}_sum_{part}"]
     return Quantified(target, shape, n_blocks, computed, by_loss, predictions.notes)
 
 
