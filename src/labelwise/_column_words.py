@@ -42,6 +42,17 @@ def column_word(name: str) -> str:
     return name.strip().lower()
 
 
+def column_in_words(name: str) -> str:
+    """What to call a column in a message.
+
+    >>> column_in_words("case"), column_in_words("")
+    ('`case`', 'the column without a name')
+    """
+    if name.strip():
+        return f"`{name}`"
+    return "the column without a name"
+
+
 def columns_called(names: Sequence[str], role: str) -> list[str]:
     """The columns that are called like labels, groups or members, best first.
 

@@ -62,9 +62,7 @@ class LabelwiseMetric:
         """Set all sums to zero."""
         self._names = self.class_names
         """Those of the first batch, if none were given."""
-        self._sums = np.zeros(0)
-        if self._names is not None:
-            self._sums = np.zeros(3 * len(self._names) + 1)
+        self._sums = np.zeros(3 * len(self._names or ()) + 1)
         self._structure: Structure = "free" if self.multilabel else "partition"
         self._one_member = True
         return self
@@ -72,22 +70,22 @@ class LabelwiseMetric:
     @property
     def n_instances(self) -> int:
         """How many instances have been seen."""
-        return int(self._sums[-1:].sum())
+        return int(self._sums[-1])
 
     @property
     def state(self) -> np.ndarray:
         """The sums of total, aleatoric and epistemic uncertainty of each label and the number of
         instances, (3K + 1,), float64.
 
-        Before the first `update` it is empty, or zero where ``class_names`` are given.
+        Before the first `update` it is zero, with K = 0 unless ``class_names`` are given.
         """
         return self._sums.copy()
 
     def load_state(self, state: Any) -> LabelwiseMetric:
         """Replace the state, for instance by the sum over several processes."""
         sums = to_numpy(state).astype(float)
-        is_valid = sums.ndim == 1 and len(sums) % 3 == 1 and np.all(np.isfinite(sums) & (sums >= 0))
-        if not is_valid:
+        fits = sums.ndim == 1 and sums.size > 3 and sums.size % 3 == 1
+        if not fits or not np.all(np.isfinite(sums) & (sums >= 0)):
             raise InputError(
                 f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}"
             )
@@ -103,19 +101,12 @@ class LabelwiseMetric:
             q = kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
         names = self._check_labels(u.class_names)
-        k = len(names)
-        order = list(range(k))
+        parts = np.stack([to_numpy(getattr(u, part)) for part in PARTS], dtype=float)
+        parts = parts.reshape(len(PARTS), -1, len(names))
         if q.class_names is not None:
-            order = order_of_names(q.class_names, names, "`probs`")
-        sums = []
-        for part in PARTS:
-            values = to_numpy(getattr(u, part)).astype(float).reshape(-1, k)
-            sums.append(values.sum(axis=0)[order])
-        sums.append(np.array([len(values)]))
+            parts = parts[..., order_of_names(q.class_names, names, "`probs`")]
         self._structure = u.structure
-        if not self._sums.size:
-            self._sums = np.zeros(3 * k + 1)
-        self._sums = self._sums + np.concatenate(sums)
+        self._sums = self._sums + np.append(parts.sum(axis=1), parts.shape[1])
         self._one_member = self._one_member and u.n_members == 1
         return self
 

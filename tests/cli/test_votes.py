@@ -125,3 +125,18 @@ def test_too_few_disagreements_for_a_test(here: Path) -> None:
 def test_mistakes(here: Path, words: list[str], sentence: str) -> None:
     result = run("evaluate", *words)
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: {sentence}")
+
+
+def test_votes_with_ids_are_matched_by_them(here: Path) -> None:
+    whole = np.load("whole.npz")
+    ids = np.array([f"case{i}" for i in range(400)])
+    np.savez("named.npz", ids=ids, **whole)
+    np.savez("turned.npz", ids=ids[::-1], votes=whole["votes"][::-1])
+    expected = found("preds.npz", "--votes", "votes.npy")["votes"]
+    assert found("named.npz", "--votes", "turned.npz")["votes"] == expected
+    result = run("evaluate", "preds.npz", "--votes", "turned.npz")
+    assert result.exit_code == 2
+    assert "turned.npz has ids, and the predictions have none" in result.stderr
+    np.savez("others.npz", ids=np.append(ids[1:], "new"), votes=whole["votes"])
+    result = run("evaluate", "named.npz", "--votes", "others.npz")
+    assert "different cases; the first to differ is 'case0'" in result.stderr

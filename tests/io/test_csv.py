@@ -144,3 +144,19 @@ def test_separators(text: str, tmp_path) -> None:
 def test_blanks_in_names_do_not_separate(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("case id,big cat,dog\na,0.5,0.5\nb,0.2,0.8\n")
     assert lw.load_predictions(tmp_path / "p.csv").class_names == ("big cat", "dog")
+
+
+def test_percentages_and_lines_before_the_header(tmp_path) -> None:
+    """As spreadsheets write cells that are shown as percentages."""
+    (tmp_path / "p.csv").write_text("\n  \nid;cat;dog\na;12,50 %;87,5%\nb;100%;0 %\n")
+    p = lw.load_predictions(tmp_path / "p.csv")
+    np.testing.assert_array_equal(p.probs, [[[0.125, 0.875], [1, 0]]])
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_other_encodings_are_refused(encoding: str, tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,café,dog\na,0.5,0.5\n", encoding=encoding)
+    with pytest.raises(
+        ValueError, match=r"p\.csv: not a text file in UTF-8 \(.*\); save it as UTF-8"
+    ):
+        lw.load_predictions(tmp_path / "p.csv")

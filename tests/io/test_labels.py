@@ -216,3 +216,34 @@ def test_multilabel_truth_without_class_names(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("0,1,2\n" + "\n".join(",".join(map(str, row)) for row in y))
     p = lw.load_predictions(tmp_path / "p.npy", labels=tmp_path / "y.csv", multilabel=True)
     np.testing.assert_array_equal(p.true_class, y.astype(bool))
+
+
+@pytest.mark.parametrize("names", [["dog", "cat", *NAMES[2:]], NAMES])
+def test_positions_are_those_of_the_classes_of_their_own_file(names: list[str], tmp_path) -> None:
+    """Labels of a file that names its classes in another order than the predictions do."""
+    assert {*names} == {*NAMES}
+    positions = np.array([names.index(NAMES[k]) for k in Y])
+    np.savez(
+        tmp_path / "y.npz", y_true=positions[ORDER], ids=np.array(IDS)[ORDER], class_names=names
+    )
+    one_hot = np.eye(len(names), dtype=int)[positions]
+    np.savez(tmp_path / "each.npz", y_true=one_hot, ids=np.array(IDS), class_names=names)
+    np.savez(tmp_path / "p.npz", probs=PROBS, ids=np.array(IDS), class_names=NAMES)
+    check(lw.load_predictions(tmp_path / "p.npz", labels=tmp_path / "y.npz"), (0, 1))
+    with pytest.warns(UserWarning, match="one-hot"):
+        p = lw.load_predictions(tmp_path / "p.npz", labels=tmp_path / "each.npz")
+    check(p, (0, 1))
+
+
+def test_labels_of_other_classes_are_refused(tmp_path) -> None:
+    np.savez(tmp_path / "y.npz", y_true=Y, class_names=["a", *NAMES[1:]])
+    np.savez(tmp_path / "p.npz", probs=PROBS, class_names=NAMES)
+    with pytest.raises(ValueError, match=r"y\.npz names 'a', which is not among"):
+        lw.load_predictions(tmp_path / "p.npz", labels=tmp_path / "y.npz")
+
+
+def test_one_label_that_may_occur(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,ill\na,0.2\nb,0.7\n")
+    (tmp_path / "y.csv").write_text("id,ill\nb,1\na,0\n")
+    p = lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv", multilabel=True)
+    assert p.true_class.tolist() == [[False], [True]]

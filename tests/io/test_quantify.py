@@ -85,13 +85,13 @@ RUN = """
 import sys, time
 import labelwise.io.quantify as module
 
-compute, pause = module._compute_block, float(sys.argv[3])
+compute, pause = module._quantify_block, float(sys.argv[3])
 
 def slow(*args):
     compute(*args)
     time.sleep(pause)
 
-module._compute_block = slow
+module._quantify_block = slow
 print("running", flush=True)
 module.quantify(sys.argv[1], sys.argv[2], memory="1MB")
 """

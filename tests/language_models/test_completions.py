@@ -142,3 +142,13 @@ def test_answers_that_say_nothing_are_missing(tmp_path: Path) -> None:
     p = lw.load_predictions(write_lines(tmp_path / "p.jsonl", rows), class_names=["no", "yes"])
     np.testing.assert_array_equal(p.probs, [[[0, 1]]])
     assert "left out, because no member names a class: 'b', 'c', 'd'" in p.notes
+
+
+def test_lines_without_ids_are_matched_by_number_and_that_is_said(tmp_path: Path) -> None:
+    files = []
+    for model in ("m1", "m2"):
+        rows = [chat_completion(text, model=model) for text in ("yes", "no")]
+        files.append(write_lines(tmp_path / f"{model}.jsonl", rows))
+    note = "rows matched by number: the lines have no `custom_id`"
+    assert note in lw.load_predictions(files).notes
+    assert note not in lw.load_predictions(files[0]).notes

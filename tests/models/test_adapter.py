@@ -71,7 +71,8 @@ def test_integer_classes_are_named_in_order() -> None:
     assert order_of_model_classes(("0", "1"), ["no", "yes"]) == (("no", "yes"), None)
     assert order_of_model_classes(("False", "True"), ["no", "yes"]) == (("no", "yes"), None)
     assert order_of_model_classes(("0", "1"), {0: "no", 1: "yes"}) == (["no", "yes"], None)
-    assert order_of_model_classes(("1", "2"), ["no", "yes"]) == (("no", "yes"), None)
+    with pytest.warns(UserWarning, match="classes are named in their order: 1 = no, 2 = yes"):
+        assert order_of_model_classes(("1", "2"), ["no", "yes"]) == (("no", "yes"), None)
 
 
 def test_classes_written_differently_are_refused() -> None:

@@ -67,10 +67,16 @@ def test_one_logit_becomes_two_classes():
         lw.from_models(sigmoid, X)
     with pytest.raises(ValueError, match="a softmax of one output is always 1"):
         lw.from_models(models, X, activation="softmax")
-    with pytest.raises(
-        ValueError, match=r"must lie between 0 and 1; got .* Pass activation='sigmoid'"
-    ):
+    with pytest.raises(ValueError, match="`probs` must lie between 0 and 1; values range"):
         lw.from_models(models, X, activation="none")
+    logits = np.array([-1.0, 0.5, 2.0])
+    with pytest.raises(
+        ValueError, match=r"no probabilities .*'sigmoid' for the logit of the second"
+    ):
+        lw.from_models(lambda x: logits, X[:3])
+    few = [lambda x: logits[:1], lambda x: logits[1:2]]  # one is between 0 and 1 by chance
+    q = lw.from_models(few, X[:1], activation="sigmoid")
+    np.testing.assert_allclose(q.probs[:, 0, 1], 1 / (1 + np.exp(-logits[:2])))
 
 
 def test_functions_of_one_probability():
@@ -110,7 +116,7 @@ def test_logits_and_probabilities_are_told_apart(nets):
     scores = RNG.normal(size=(60, 3))
     with pytest.raises(
         ValueError,
-        match=r"do not sum to 1 .* Pass activation='softmax' for logits, or activation='sigmoid'",
+        match=r"no probabilities .* Pass activation='softmax' for logits, or activation='sigmoid'",
     ):
         lw.from_models(lambda x: scores, X)
     q = lw.from_models(lambda x: scores, X, activation="softmax")
@@ -178,9 +184,8 @@ def test_each_model_is_asked_for_logits_or_probabilities(nets, known):
     others = ", ".join(str(i) for i in range(len(nets)) if i != known)
     sentence = (
         "the models must all give probabilities, or all logits; of those numbered from 0, "
-        f"{known} give values that sum to 1 over the classes, as after a softmax, "
-        f"{others} logits. Take the softmax or sigmoid out of the first, or apply it in the "
-        "others too"
+        f"{known} give probabilities, {others} logits. Take the softmax or sigmoid out of the "
+        "first, or apply it in the others too"
     )
     with pytest.raises(InputError) as caught:
         lw.from_models(mixed, X)
@@ -194,7 +199,7 @@ def test_each_model_of_two_classes_is_asked_for_logits_or_probabilities():
     first, second = net(1), net(1)
     with pytest.raises(
         InputError,
-        match="1 give one output between 0 and 1, as after a sigmoid, 0 logits",
+        match="1 give probabilities, 0 logits",
     ):
         lw.from_models([first, nn.Sequential(second, nn.Sigmoid())], X)
 

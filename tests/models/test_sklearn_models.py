@@ -139,3 +139,19 @@ def test_output_units_are_no_outputs():
     np.testing.assert_array_equal(
         lw.from_models([model, model], X).probs[1], model.predict_proba(X)
     )
+
+
+def test_numbers_and_the_same_as_text_are_the_same_classes() -> None:
+    """As of labels that pandas read as objects, and of labels that it read as numbers."""
+    X = np.arange(24.0)[:, None]
+    y = np.arange(24) % 12
+    models = [
+        DecisionTreeClassifier().fit(X, y),
+        DecisionTreeClassifier().fit(X, y.astype(str).astype(object)),
+    ]
+    q = lw.from_models(models, X)
+    assert set(q.class_names) == set(map(str, range(12)))
+    predicted = np.array(q.class_names)[q.probs.argmax(-1)]
+    np.testing.assert_array_equal(predicted, [y.astype(str)] * 2)
+    with pytest.warns(UserWarning, match="named in their order: 0 = c0, 1 = c1, 10 = c2"):
+        lw.from_models(models, X, class_names=[f"c{k}" for k in range(12)])

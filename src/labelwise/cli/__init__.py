@@ -21,9 +21,9 @@ from ._output import (
     echo,
     echo_json,
     echo_table,
-    one_line,
     print_on_any_terminal,
     progress_bar,
+    terminal_line,
 )
 from ._paths import InputPath, OutputPath, will_read, will_write
 
@@ -136,7 +136,7 @@ class Commands(click.Group):
             if debug:
                 raise
             sentence, code = explain_error(error)
-            echo(f"Error: {one_line(sentence)}", err=True)
+            echo(f"Error: {terminal_line(sentence)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._errors import InputNote, did_you_mean
+from .._errors import InputNote
 from .._tables import counted
 from .._validation.labels import check_names
 from ..io.files import check_there, read_json, read_text, read_toml, reading
 from ._errors import in_options
-from ._output import Command, echo, one_line
+from ._output import Command, echo, terminal_line
 from ._paths import InputPath, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
@@ -75,17 +75,6 @@ class PredictionFile(PredictionPath):
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         return path
-
-
-class Choice(click.Choice[str]):
-    """One of several words; of a mistyped one, the word that was probably meant is said."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            meant = did_you_mean(value, list(self.choices))
-            self.fail(error.message.rstrip(".") + (meant or "."), param, ctx)
 
 
 # How to read predictions: each is an argument of `load_predictions`.
@@ -157,7 +146,7 @@ def loss_option(**options: Any) -> Callable[[Command], Command]:
     """``--loss``."""
     return click.option(
         "--loss",
-        type=Choice(["log", "squared", "brier", "spherical", "zero_one"]),
+        type=click.Choice(["log", "squared", "brier", "spherical", "zero_one"]),
         show_default=False,
         help="Loss that defines the uncertainty.  [default: log, in bits]",
         **options,
@@ -201,12 +190,12 @@ def warnings_as_notes() -> Iterator[None]:
                 text = in_options(warning.message)
                 if warning.category in (UserWarning, InputNote) and text not in printed:
                     printed.add(text)
-                    echo(f"Note: {one_line(text)}", err=True)
+                    echo(f"Note: {terminal_line(text)}", err=True)
 
 
-def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
+def read_predictions(given: Given, *, quiet: bool = False, labeled: bool = False) -> Predictions:
     """Predictions of any format, opened; unless ``quiet``, what they were taken for is said on
-    standard error.
+    standard error. If they must be ``labeled``, others are refused.
     """
     from ..io import load_predictions
 
@@ -214,6 +203,8 @@ def read_predictions(given: Given, *, quiet: bool = False) -> Predictions:
         predictions = load_predictions(given.files, **given.options)
     if not quiet:
         echo_reading(given, predictions.shape, predictions.n_members, predictions.notes)
+    if labeled and predictions.y_true is None:
+        raise ValueError(f"{given.name} has no true labels (`y_true`). Use --labels")
     return predictions
 
 
@@ -230,7 +221,7 @@ def echo_reading(
         words = f"{shape[0]:,} members × {words}"
     echo(f"{given.name}: {words}", err=True)
     for sentence in assumptions:
-        echo(one_line(f"  {sentence}"), err=True)
+        echo(terminal_line(f"  {sentence}"), err=True)
 
 
 def read_costs(path: Path) -> Costs:

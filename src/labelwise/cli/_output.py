@@ -47,10 +47,10 @@ def printable(text: str, *, err: bool = False) -> str:
     return escaped.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
+def terminal_line(text: str, longest: int = LONGEST_ERROR) -> str:
     """``text`` on one line, truncated with an ellipsis.
 
-    >>> one_line("a name\\nof two lines", 12)
+    >>> terminal_line("a name\\nof two lines", 12)
     'a name of t…'
     """
     joined = " ".join(text[: 4 * longest].splitlines())
@@ -110,7 +110,7 @@ def json_option(instead_of: str = "tables") -> Callable[[Command], Command]:
     )
 
 
-def write_csv(output: Path, rows: Iterable[Sequence[Any]]) -> bool:
+def write_csv_output(output: Path, rows: Iterable[Sequence[Any]]) -> bool:
     """Write a table, its header first, to a file, or to standard output for ``-``; whether it went
     there. Rows are written as they come.
     """

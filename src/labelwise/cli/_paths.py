@@ -4,6 +4,7 @@ read, which is checked before any work is done.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ import click
 
 from ..io.overwriting import refuse_overwriting
 
-__all__ = ["InputPath", "OutputPath", "PredictionPath", "will_read", "will_write"]
+__all__ = [
+    "InputPath",
+    "OutputPath",
+    "PredictionPath",
+    "file_option",
+    "output_option",
+    "will_read",
+    "will_write",
+]
 
 _READ, _WRITTEN = "labelwise.read", "labelwise.written"  # keys of click's Context.meta
 
@@ -56,6 +65,17 @@ class OutputPath(click.Path):
         if ctx is not None and str(path) != "-":
             _remember_paths(ctx, _WRITTEN, [(path, self.replaced)])
         return path
+
+
+def file_option(name: str, help: str, **options: Any) -> Callable[[Any], Any]:
+    """``--name FILE`` for a file that is read, as the argument ``name_file``."""
+    return click.option(f"--{name}", f"{name}_file", type=InputPath(), help=help, **options)
+
+
+def output_option(help: str, *, dash: bool = False, **options: Any) -> Callable[[Any], Any]:
+    """``-o`` for the file that is written; with ``dash``, - for standard output."""
+    path = OutputPath(allow_dash=dash)
+    return click.option("-o", "--output", type=path, help=help, **options)
 
 
 def will_read(*paths: Path) -> None:

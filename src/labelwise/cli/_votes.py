@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.files import reading
+from ..io.ids import order_by_ids
 from ..io.npz import NpzArrays, read_npy
 from ._input import Given
 from ._output import Section
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     from ..distributions import Distribution
 
 
-def find_votes(given: Given, file: Path | None) -> dict[str, Any]:
+def find_votes(given: Given, file: Path | None, ids: Any = None) -> dict[str, Any]:
     """`votes`, and `annotators` if they are named, from their own file or else from the .npz of the
-    predictions; empty if there are none.
+    predictions; empty if there are none. A file with ids is put in the order of ``ids``, those of
+    the predictions.
     """
+    import numpy as np
+
     path = file or given.files[0]
     if file is None and path.suffix != ".npz":
         return {}
@@ -35,6 +39,16 @@ def find_votes(given: Given, file: Path | None) -> dict[str, Any]:
             f"{path.name} has no array `votes`: counts (N, K), the class chosen by each of "
             "`annotators`, (N, A), or for labels that may occur together 0 or 1, (A, N, K)"
         )
+    if file is not None and "ids" in arrays:
+        if ids is None:
+            raise ValueError(
+                f"{path.name} has ids, and the predictions have none, so that they cannot be "
+                "matched. Add the ids to the predictions, or leave them out of the votes"
+            )
+        order = order_by_ids(
+            "the predictions", ids.astype(str), path.name, arrays["ids"].astype(str)
+        )
+        found["votes"] = np.take(found["votes"], order, axis=-2)
     return found
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from .._frames import index_columns
-from ._input import Choice, Given, read_costs, read_predictions, unlabeled_predictions
-from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
-from ._paths import InputPath, OutputPath
+from ._input import Given, read_costs, read_predictions, unlabeled_predictions
+from ._output import check_csv, echo, echo_json, json_option, terminal_line, write_csv_output
+from ._paths import file_option, output_option
 from ._tags import candidates, read_tags
 
 EXPLAINED = 5  # choices
@@ -22,32 +22,19 @@ EXPLAINED = 5  # choices
     "--label",
     help="Choose cases where the members disagree about this class.  [default: all classes]",
 )
-@click.option(
-    "--costs",
-    "costs_file",
-    type=InputPath(),
-    help="Weight the classes by the cost of missing them (.toml).",
-)
+@file_option("costs", "Weight the classes by the cost of missing them (.toml).")
 @click.option(
     "--batch",
-    type=Choice(["top", "balanced"]),
+    type=click.Choice(["top", "balanced"]),
     default="top",
     help="The highest scores, or classes taking turns.",
 )
-@click.option(
-    "--tags",
-    "tags_file",
-    type=InputPath(),
-    help="Tags of cases (tags.csv of a report), matched by id; for --only and --exclude.",
+@file_option(
+    "tags", "Tags of cases (tags.csv of a report), matched by id; for --only and --exclude."
 )
 @click.option("--only", metavar="TAG", multiple=True, help="Choose among cases with this tag.")
 @click.option("--exclude", metavar="TAG", multiple=True, help="Choose no case with this tag.")
-@click.option(
-    "-o",
-    "--output",
-    type=OutputPath(allow_dash=True),
-    help="Table of the chosen cases (.csv); - for standard output.",
-)
+@output_option("Table of the chosen cases (.csv); - for standard output.", dash=True)
 @json_option("sentences")
 def command(
     predictions: Given,
@@ -92,7 +79,7 @@ def command(
         "label": choice.label,
     }
     rows = list(zip(*columns.values(), strict=True))
-    if output is not None and write_csv(output, [list(columns), *rows]):
+    if output is not None and write_csv_output(output, [list(columns), *rows]):
         return
     if as_json:
         chosen = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -106,6 +93,6 @@ def command(
         sentence = choice.explain(j)
         if loaded.ids is not None:
             sentence = f"{rows[j][1]}: {sentence}"
-        echo(one_line(sentence))
+        echo(terminal_line(sentence))
     if output is not None:
         echo(f"Written to {output}")

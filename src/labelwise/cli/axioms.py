@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ._input import Choice
 from ._output import echo
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--loss",
-    type=Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),
+    type=click.Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),
     default="log",
     help="Label-wise measures of a loss; joint: the classical entropy measures.",
 )

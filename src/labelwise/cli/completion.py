@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from ._input import Choice
 from ._output import echo_data
 
 
 @click.command()
-@click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script for SHELL.
 

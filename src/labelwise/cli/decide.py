@@ -19,19 +19,17 @@ from ._output import (
     echo,
     echo_json,
     json_option,
-    one_line,
-    write_csv,
+    terminal_line,
+    write_csv_output,
 )
-from ._paths import InputPath, OutputPath
+from ._paths import file_option, output_option
 
 EXPLAINED = 5  # the costliest cases
 
 
 @click.command()
 @predictions_argument
-@click.option(
-    "--costs", "costs_file", required=True, type=InputPath(), help="Costs by class name (.toml)."
-)
+@file_option("costs", "Costs by class name (.toml).", required=True)
 @click.option(
     "--task",
     metavar="[multiclass|per_label]",
@@ -40,12 +38,7 @@ EXPLAINED = 5  # the costliest cases
         "occur together]"
     ),
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OutputPath(allow_dash=True),
-    help="Table of the decisions (.csv); - for standard output.",
-)
+@output_option("Table of the decisions (.csv); - for standard output.", dash=True)
 @json_option()
 def command(
     predictions: Given,
@@ -89,7 +82,8 @@ def command(
     costs = read_costs(costs_file)
     with warnings_as_notes():  # such as that the probabilities are badly calibrated
         plan = decide(loaded, costs, task=task, y_true=loaded.y_true)
-    if output is not None and write_csv(output, decision_csv_rows(plan, loaded.ids, loaded.y_true)):
+    rows = decision_csv_rows(plan, loaded.ids, loaded.y_true)
+    if output is not None and write_csv_output(output, rows):
         return
     ids = loaded.ids
     if ids is None:
@@ -120,6 +114,6 @@ def command(
     if story is not None:
         echo(f"\n{story}")
     for i in worst:
-        echo(one_line(f"{ids[i]}: {plan.explain(i)}"))
+        echo(terminal_line(f"{ids[i]}: {plan.explain(i)}"))
     if output is not None:
         echo(f"Written to {output}")

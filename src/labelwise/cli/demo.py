@@ -8,18 +8,15 @@ from pathlib import Path
 
 import click
 
-from ._input import Choice
 from ._output import echo
-from ._paths import OutputPath
+from ._paths import output_option
 from ._votes import compare_votes
 from .evaluate import evaluate_detection, evaluate_instances
 
 
 @click.command()
-@click.argument("data", type=Choice(["fashion", "ecg"]), default="fashion")
-@click.option(
-    "-o", "--output", default="report.html", type=OutputPath(), help="Page to write (.html)."
-)
+@click.argument("data", type=click.Choice(["fashion", "ecg"]), default="fashion")
+@output_option("Page to write (.html).", default="report.html")
 def command(data: str, output: Path) -> None:
     """Evaluate bundled predictions and write a report about them, in seconds.
 

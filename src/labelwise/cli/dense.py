@@ -9,8 +9,8 @@ import click
 
 from .._errors import InputError
 from .._tables import counted
-from ._input import Choice, loss_option
 from ._input import _class_names as names_in_order
+from ._input import loss_option
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
@@ -66,7 +66,7 @@ def _events(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, lis
 @click.option(
     "--maps",
     multiple=True,
-    type=Choice(["epistemic", "aleatoric", "total", "none"]),
+    type=click.Choice(["epistemic", "aleatoric", "total", "none"]),
     default=("epistemic",),
     help="Maps to write; may be repeated.",
 )

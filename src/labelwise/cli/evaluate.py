@@ -11,7 +11,7 @@ from .._format import fixed, percent
 from .._tables import Summary, counted
 from ._input import Given, loss_option, predictions_argument, read_predictions
 from ._output import Section, echo, echo_json, json_option
-from ._paths import InputPath, PredictionPath
+from ._paths import PredictionPath, file_option
 from ._sources import compare_members
 from ._tags import compare_tags, read_tags
 from ._votes import compare_votes, find_votes
@@ -30,26 +30,17 @@ MAX_CLASSES = 50  # rows of the table of classes
 @click.option(
     "--ood", type=PredictionPath(), help="Predictions for out-of-distribution instances to detect."
 )
-@click.option(
-    "--votes",
-    "votes_file",
-    type=InputPath(),
-    help=(
-        "People's votes (.npy, or .npz with `votes`, and `annotators` if they are known).  "
-        "[default: `votes` of the predictions, if there are any]"
-    ),
+@file_option(
+    "votes",
+    "People's votes (.npy, or .npz with `votes`, and `annotators` if they are known).  "
+    "[default: `votes` of the predictions, if there are any]",
 )
 @click.option(
     "--sources",
     is_flag=True,
     help="What the models, prompts and so on of the members contribute, and which are off.",
 )
-@click.option(
-    "--tags",
-    "tags_file",
-    type=InputPath(),
-    help="Compare the cases with each tag (tags.csv of a report), matched by id.",
-)
+@file_option("tags", "Compare the cases with each tag (tags.csv of a report), matched by id.")
 @loss_option(default="log")
 @json_option()
 def command(
@@ -83,7 +74,7 @@ def command(
     """
     loaded = read_predictions(predictions, quiet=as_json)
     _check_instances(loaded, predictions.name)
-    votes = find_votes(predictions, votes_file)
+    votes = find_votes(predictions, votes_file, loaded.ids)
     needs_labels = ood is not None or tags_file is not None
     if loaded.y_true is None and (needs_labels or not (votes or sources)):
         raise ValueError(

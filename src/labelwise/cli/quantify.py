@@ -9,7 +9,7 @@ import click
 
 from ._input import Given, echo_reading, loss_option, unlabeled_predictions, warnings_as_notes
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
-from ._paths import OutputPath
+from ._paths import output_option
 
 if TYPE_CHECKING:
     from ..losses import LossName
@@ -17,14 +17,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @unlabeled_predictions
-@click.option(
-    "-o",
-    "--output",
-    type=OutputPath(),
-    help=(
-        "File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format "
-        "of the predictions, or .npz]"
-    ),
+@output_option(
+    "File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format of "
+    "the predictions, or .npz]"
 )
 @loss_option(multiple=True)
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")

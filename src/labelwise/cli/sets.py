@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from ._input import (
-    Choice,
     Given,
     predictions_argument,
     read_events,
@@ -17,12 +16,10 @@ from ._input import (
     read_sets,
     unlabeled_predictions,
 )
-from ._output import check_csv, echo, echo_json, json_option, write_csv
-from ._paths import InputPath, OutputPath
+from ._output import check_csv, echo, echo_json, json_option, write_csv_output
+from ._paths import file_option, output_option
 
-SETS = click.option(
-    "--sets", "sets_file", required=True, type=InputPath(), help="Fitted sets (labelwise sets fit)."
-)
+SETS = file_option("sets", "Fitted sets (labelwise sets fit).", required=True)
 
 
 @click.group()
@@ -39,9 +36,7 @@ def command() -> None:
 
 @command.command()
 @predictions_argument
-@click.option(
-    "-o", "--output", required=True, type=OutputPath(), help="File for the fitted sets (.npz)."
-)
+@output_option("File for the fitted sets (.npz).", required=True)
 @click.option(
     "--coverage",
     type=float,
@@ -50,16 +45,11 @@ def command() -> None:
 )
 @click.option(
     "--guarantee",
-    type=Choice(["class", "marginal"]),
+    type=click.Choice(["class", "marginal"]),
     default="class",
     help="For each class, or for all cases.",
 )
-@click.option(
-    "--events",
-    "events_file",
-    type=InputPath(),
-    help="Pools of classes to guarantee for (.toml: name = [classes]).",
-)
+@file_option("events", "Pools of classes to guarantee for (.toml: name = [classes]).")
 @click.option(
     "--miss-rate",
     type=float,
@@ -87,12 +77,7 @@ def fit(
     """
     from ..sets import fit_labels, fit_sets
 
-    loaded = read_predictions(predictions)
-    if loaded.y_true is None:
-        raise ValueError(
-            f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use "
-            "--labels"
-        )
+    loaded = read_predictions(predictions, labeled=True)
     rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate")}
     fitted: Any
     if loaded.multilabel:
@@ -113,19 +98,13 @@ def fit(
 @command.command()
 @unlabeled_predictions
 @SETS
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=OutputPath(allow_dash=True),
-    help="Table (.csv); - for standard output.",
-)
+@output_option("Table (.csv); - for standard output.", dash=True, required=True)
 def predict(predictions: Given, sets_file: Path, output: Path) -> None:
     """Write the prediction set of each case of PREDICTIONS: its classes and its size."""
     loaded = read_predictions(predictions, quiet=check_csv(output, "sets"))
     result = read_sets(sets_file).predict(loaded)
     columns = result.columns(ids=loaded.ids)
-    if write_csv(output, chain([list(columns)], zip(*columns.values(), strict=True))):
+    if write_csv_output(output, chain([list(columns)], zip(*columns.values(), strict=True))):
         return
     echo(repr(result))
     echo(f"Written to {output}")
@@ -140,9 +119,7 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
 
     If the file has `groups` (patients), intervals allow for dependence within groups.
     """
-    loaded = read_predictions(predictions, quiet=as_json)
-    if loaded.y_true is None:
-        raise ValueError(f"{predictions.name} has no true labels (`y_true`). Use --labels")
+    loaded = read_predictions(predictions, quiet=as_json, labeled=True)
     fitted = read_sets(sets_file)
     found = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
     if as_json:

@@ -37,27 +37,24 @@ class ArrowTable(Table):
                 self.kind, self.listed = kind, self._lists(kind)
                 break
 
-    def column(self, name: str) -> np.ndarray:
-        with reading(self._path):
-            return self._read_column(name)
-
     def numbers(self, names: Sequence[str]) -> OnDisk:
         types = [_float_type(self._schema.field(name).type) for name in names]
         return self._rows_on_disk(names, len(names), np.result_type(*types))
 
-    def _read_column(self, name: str) -> np.ndarray:
+    def column(self, name: str) -> np.ndarray:
         import pyarrow as pa
 
         kind = self._schema.field(name).type
-        parts = [batch.column(0) for batch in self._batches([name], 0, _ROWS_AT_ONCE)]
-        column = pa.chunked_array(parts, kind)
-        _check_none_missing(name, column)
-        if name in self.numeric:
-            return np.from_dlpack(column.combine_chunks())
-        is_text = str(kind) in ("string", "large_string", "string_view")
-        if not is_text and not pa.types.is_dictionary(kind):
-            raise TypeError(f"column `{name}` must hold texts or whole numbers; got {kind}")
-        return np.array(column.to_pylist(), dtype=str)
+        with reading(self._path):
+            parts = [batch.column(0) for batch in self._batches([name], 0, _ROWS_AT_ONCE)]
+            column = pa.chunked_array(parts, kind)
+            _check_none_missing(name, column)
+            if name in self.numeric:
+                return np.from_dlpack(column.combine_chunks())
+            is_text = str(kind) in ("string", "large_string", "string_view")
+            if not is_text and not pa.types.is_dictionary(kind):
+                raise TypeError(f"column `{name}` must hold texts or whole numbers; got {kind}")
+            return np.array(column.to_pylist(), dtype=str)
 
     def _lists(self, name: str) -> OnDisk:
         """A column with a list of the K numbers of each case."""
@@ -154,12 +151,9 @@ def _float_type(kind: Any) -> DType | None:
     """
     import pyarrow as pa
 
-    dtype: DType | None = None
-    if pa.types.is_floating(kind):
-        dtype = np.dtype(kind.to_pandas_dtype())
-    elif pa.types.is_integer(kind):
-        dtype = np.dtype(np.float64)
-    return dtype
+    if pa.types.is_integer(kind):
+        return np.dtype(float)
+    return np.dtype(kind.to_pandas_dtype()) if pa.types.is_floating(kind) else None
 
 
 def _is_list(kind: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._errors import InputError, listed
+from .._frames import order_of_names
 from .._tables import first_names
 from .._validation.labels import integer_names
 from .on_disk import change_when_read
@@ -31,15 +32,15 @@ def match_class_names(
             where=file,
         )
     notes.append("classes matched by name, in the order that was given")
-    reorder_classes(found, kind, wanted)
+    reorder_classes(found, kind, wanted, file)
 
 
-def reorder_classes(found: Fields, kind: str, wanted: Sequence[str]) -> None:
-    """Put predictions and labels in the order of the classes ``wanted``; labels that are positions
-    are refused, because those of either order may be meant.
+def reorder_classes(found: Fields, kind: str, wanted: Sequence[str], file: str) -> None:
+    """Put predictions and labels of a ``file`` in the order of the classes ``wanted``, which must
+    be the same; labels that are positions are refused, because those of either order may be meant.
     """
-    there = list(found["class_names"])
-    order = [there.index(name) for name in wanted]
+    there = found["class_names"]
+    order = order_of_names(there, wanted, file)
     found["class_names"] = tuple(wanted)
     found[kind] = change_when_read(found[kind], lambda block: block[..., order], found[kind].dtype)
     if "y_true" not in found:

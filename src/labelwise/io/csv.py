@@ -34,7 +34,7 @@ def csv_rows(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[str]]]]:
     cells, with or without a byte order mark and the line ``sep=;`` of Excel.
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
-        first_line = file.readline()
+        first_line = next(filter(str.strip, file), "")
         # what is between the names most often; blanks only if there is nothing else
         delimiter = max("\t;,|", key=first_line.count)
         if delimiter not in first_line and " " in first_line.strip():

@@ -84,13 +84,9 @@ def check_regular(path: str | os.PathLike[str]) -> None:
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file in UTF-8, with any line ends."""
-    try:
+    with reading(path):
         check_regular(path)
         return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason} at byte {error.start})"
-        ) from error
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
@@ -142,6 +138,8 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if expected and (name in str(error) or getattr(error, "filename", None) is not None):
             raise
         sentence = str(error).partition("\n")[0] or type(error).__name__
+        if isinstance(error, UnicodeDecodeError) and error.encoding == "utf-8":
+            sentence = f"not a text file in UTF-8 ({error.reason}); save it as UTF-8"
         if not expected:
             raise ValueError(
                 f"{name} is damaged, or not in the format that its name says ({sentence})"

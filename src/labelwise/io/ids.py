@@ -11,7 +11,14 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from .._column_words import INDEX, column_word, id_rank, is_called_id, is_called_measurement
+from .._column_words import (
+    INDEX,
+    column_in_words,
+    column_word,
+    id_rank,
+    is_called_id,
+    is_called_measurement,
+)
 from .._errors import InputError
 from .._frames import is_positions, repeated
 from .columns import Columns
@@ -51,17 +58,6 @@ def id_columns(table: Table, columns: Columns) -> list[str]:
         if name not in columns.taken and _may_hold_ids(table, columns, name):
             names.append(name)
     return sorted(names, key=id_rank)
-
-
-def column_in_words(name: str) -> str:
-    """What to call a column in a message.
-
-    >>> column_in_words("case"), column_in_words("")
-    ('`case`', 'the column without a name')
-    """
-    if name.strip():
-        return f"`{name}`"
-    return "the column without a name"
 
 
 def _may_hold_ids(table: Table, columns: Columns, name: str) -> bool:

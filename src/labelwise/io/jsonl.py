@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language_models import Outputs, are_outputs
+from ..language_models import Outputs, outputs_of_lines
 from .predictions import KINDS
 from .table import TextTable
 
@@ -23,8 +23,9 @@ def read_jsonl(path: Path) -> TextTable | Outputs:
     `model`. Or it is an output of a language model.
     """
     rows = list(_json_objects(path))
-    if are_outputs(rows):
-        return Outputs(path, rows)
+    outputs = outputs_of_lines(path, rows)
+    if outputs is not None:
+        return outputs
     kind = next((kind for kind in KINDS if rows and kind in rows[0]), None)
     listed = None
     if kind is not None:

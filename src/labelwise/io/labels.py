@@ -5,18 +5,19 @@ by number, which is said.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from .._column_words import columns_called
+from .._column_words import column_in_words, columns_called
 from .._errors import InputError, listed
-from .._frames import columns_by_class, is_positions, row_labels
-from .._validation.labels import plain_labels
+from .._frames import columns_by_class, is_positions, order_of_names, row_labels
+from .._validation.labels import as_labels, plain_labels
 from .columns import Columns
-from .ids import column_in_words, id_columns, order_by_ids, refuse_repeated_ids
+from .ids import id_columns, order_by_ids, refuse_repeated_ids
 from .predictions import Fields, kind_of
 from .table import Table, labels_of_texts
 
@@ -43,6 +44,24 @@ def labels_of_array(labels: Any, found: Fields) -> Labels:
     if index is None or is_positions(tuple(map(str, index))):
         return Labels("`labels`", values)
     return Labels("`labels`", values, np.asarray(index), "index")
+
+
+def labels_of_arrays(file: str, arrays: Mapping[str, Any], found: Fields) -> Labels:
+    """Labels in a file of arrays, perhaps with ids and with class names of its own."""
+    y = arrays.get("y_true")
+    if len(arrays) == 1:
+        (y,) = arrays.values()
+    if y is None:
+        raise ValueError(f"{file} holds no labels (`y_true`)")
+    values = np.asarray(y)
+    if "class_names" in arrays and "class_names" in found:
+        names = tuple(map(str, np.asarray(arrays["class_names"])))
+        order = order_of_names(names, found["class_names"], file)
+        if values.ndim == 2:  # 0 or 1 for each class
+            values = values[:, order]
+        else:  # positions among the names of this file
+            values = np.asarray(names)[as_labels(values, "y_true", names, values.shape)]
+    return Labels(file, values, arrays.get("ids"))
 
 
 def _known_classes(found: Fields) -> list[str]:
@@ -125,6 +144,8 @@ def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray
         y = y.astype(np.int64)
     if y.shape[1:] == (k,) and multilabel is None and y.dtype.kind in "biu" and k > 1:
         return _one_hot_as_classes(y, found)
+    if multilabel and k == 1:
+        y = y.reshape(-1, 1)  # a table gives a single column as (N,)
     return np.asarray(y)
 
 

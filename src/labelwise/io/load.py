@@ -18,6 +18,7 @@ import numpy as np
 
 from .._arrays import ClassNames
 from .._errors import did_you_mean
+from .._tables import enumerated
 from .._validation.labels import check_names, integer_names
 from ..language_models import Outputs, outputs_of_table, read_outputs
 from ..sources import varying_factors
@@ -28,7 +29,14 @@ from .columns import class_columns
 from .csv import read_csv
 from .files import check_regular, check_there, find_files, format_of, reading
 from .jsonl import read_jsonl
-from .labels import Labels, arrange_labels, labels_of_array, labels_of_table, match_labels
+from .labels import (
+    Labels,
+    arrange_labels,
+    labels_of_array,
+    labels_of_arrays,
+    labels_of_table,
+    match_labels,
+)
 from .members import combine_files
 from .npz import NpzArrays, read_npy
 from .on_disk import OnDisk
@@ -125,22 +133,18 @@ def load_predictions(
     if class_names is not None:
         given = check_names(class_names, len(class_names))
     notes: list[str] = []
-    parts: list[Any] = [_open_prediction_file(file) for file in files]
+    parts: list[Any] = [_open_prediction_file(file, given) for file in files]
     is_table = isinstance(parts[0], Table)
     named = files[0]
     if len(files) > 1:
         named = named.parent
     with reading(named):
         # what columns and labels mean is decided for all files together
-        if is_table:
-            answers = []
-            for file, table in zip(files, parts, strict=True):
-                has_numbers = table.listed is not None or class_columns(table)
-                if isinstance(table, TextTable) and not has_numbers:
-                    columns = {name: x.texts or [] for name, x in table.columns.items()}
-                    answers.append(outputs_of_table(file, columns, given))
-            if len(answers) == len(parts) and all(answers):
-                parts = answers
+        if len(parts) > 1:
+            kinds = {part.kind if isinstance(part, Outputs) else "numbers" for part in parts}
+            if len(kinds) > 1:
+                both = enumerated(sorted(kinds))
+                raise ValueError(f"the members must be of one kind; got {both}")
         if isinstance(parts[0], Outputs):
             parts = [read_outputs(parts, given, notes)]
         elif is_table:
@@ -191,13 +195,20 @@ def readable_files(path: str | os.PathLike[str]) -> list[Path]:
     return [file for file in path.iterdir() if format_of(file) in FORMATS]
 
 
-def _open_prediction_file(file: Path) -> Table | Outputs | Fields:
-    """A table, or the fields of predictions in a file of arrays; large ones stay there."""
+def _open_prediction_file(
+    file: Path, class_names: Sequence[str] | None
+) -> Table | Outputs | Fields:
+    """A table, outputs of language models, or the fields of predictions in a file of arrays; large
+    ones stay there.
+    """
     with reading(file):
         check_regular(file)
         if file.stat().st_size == 0:
             raise ValueError(f"{file.name} is empty (0 bytes)")
         content = READERS[format_of(file)](file)
+        if isinstance(content, TextTable) and content.listed is None and not class_columns(content):
+            columns = {name: column.texts or [] for name, column in content.columns.items()}
+            return outputs_of_table(file, columns, class_names) or content
         if isinstance(content, Table | Outputs):
             return content
         fields: Fields = {}
@@ -259,9 +270,4 @@ def _open_labels(labels: Any, found: Fields) -> Labels:
             return labels_of_table(content, found)
         if isinstance(content, Outputs):
             raise ValueError(f"{path.name} holds outputs of a language model, not labels")
-        values = content.get("y_true")
-        if len(content) == 1:
-            (values,) = content.values()
-        if values is None:
-            raise ValueError(f"{path.name} holds no labels (`y_true`)")
-        return Labels(path.name, np.asarray(values), content.get("ids"))
+        return labels_of_arrays(path.name, content, found)

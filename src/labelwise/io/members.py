@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,9 @@ def combine_members(names: Sequence[str], parts: list[Fields]) -> Fields:
     for name, part in zip(names, parts, strict=True):
         _check_member(name, part, first, whole, kind)
         if "class_names" in part:
-            _align_classes(first, whole, name, part, kind)
+            class_names: Any = whole.setdefault("class_names", part["class_names"])
+            if class_names != part["class_names"]:
+                reorder_classes(part, kind, class_names, name)
         _align_cases(first, whole, name, part, kind)
         if "reordered" in part:  # by the number of the row, a label would belong to several cases
             whole.setdefault("reordered", part["reordered"])
@@ -120,30 +123,18 @@ def _ids_as_text(part: Fields) -> np.ndarray:
     return np.asarray(part["ids"]).astype(str)
 
 
-def _align_classes(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
-    """The classes of ``part`` in the order of the first file that names any."""
-    whole.setdefault("class_names", part["class_names"])
-    wanted = whole["class_names"]
-    differing = sorted(set(wanted) ^ set(part["class_names"]))
-    if differing:
-        raise ValueError(
-            f"{first} and {name} have different classes; only one of them has {differing[0]!r}"
-        )
-    if wanted != part["class_names"]:
-        reorder_classes(part, kind, wanted)
-
-
 def _align_cases(first: str, whole: Fields, name: str, part: Fields, kind: str) -> None:
     """The cases of ``part`` in the order of the first file's ``ids``; then there must be as
     many.
     """
-    if "ids" in whole and not np.array_equal(_ids_as_text(whole), _ids_as_text(part)):
-        order = order_by_ids(first, _ids_as_text(whole), name, _ids_as_text(part))
-        part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
-        for key in _PER_CASE:
-            if key in part:
+    if "ids" in whole:
+        ids, own_ids = _ids_as_text(whole), _ids_as_text(part)
+        if not np.array_equal(ids, own_ids):
+            order = order_by_ids(first, ids, name, own_ids)
+            part[kind] = np.take(np.asarray(part[kind]), order, axis=-2)
+            for key in part.keys() & _PER_CASE:
                 part[key] = np.asarray(part[key])[order]
-        part["reordered"] = first, name
+            part["reordered"] = first, name
     wanted, shape = whole[kind].shape[-2:], part[kind].shape[-2:]
     if wanted != shape:
         raise ValueError(

@@ -185,13 +185,8 @@ class Predictions:
                     f"got {y.dtype} of shape {y.shape}"
                 )
             return
-        if y.ndim != 1:
-            raise ValueError(
-                f"`y_true` must have one class per instance, shape ({len(self)},); got shape "
-                f"{y.shape}"
-            )
         for rows in row_blocks(len(y), 1, _LABELS_AT_ONCE):  # little of a mapped file
-            as_labels(y[rows], "y_true", self.names, y[rows].shape)
+            as_labels(y[rows], "y_true", self.names, (rows.stop - rows.start,))
         release_pages(y)
 
     @property
@@ -245,7 +240,7 @@ class Predictions:
         y = np.asarray(to_numpy(self.y_true))
         if self.multilabel:
             return y.astype(bool)
-        return as_labels(y, "y_true", self.names, y.shape)
+        return as_labels(y, "y_true", self.names, y.shape[:1])
 
     def check_same_model(self, other: Predictions, name: str) -> None:
         """Refuse predictions called ``name`` of other classes, or of another number of members:

@@ -131,10 +131,8 @@ def quantify(
             f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}"
         )
     place = check_target(target).absolute()  # of a link: blocks go where the results will be
-    files: list[Path] = []
-    for path in read:
-        files += sorted(path.rglob("*")) or [path]  # of a folder (.zarr) all in it
-    files = list(filter(Path.is_file, files))
+    inside = [file for path in read for file in sorted(path.rglob("*"))]  # of a .zarr
+    files = list(filter(Path.is_file, [*read, *inside]))
     content = _fingerprint_of_files(files)
     predictions = load_predictions(source, labels=None, **options)
     names, shape, given = predictions.names, predictions.shape, predictions.dtype
@@ -156,7 +154,7 @@ def quantify(
         # on another machine, the predictions are opened again
         opened = partial(load_predictions, list(map(os.path.realpath, source)), **options)
         compute_all = partial(_map_on_cluster, scheduler)
-    compute = partial(_compute_block, opened, chosen, blocks, unit)
+    compute = partial(_quantify_block, opened, chosen, blocks, unit)
     missing = blocks.missing()
     n_blocks, computed = len(blocks), len(missing)
     try:
@@ -244,7 +242,7 @@ def _fingerprint_of_files(files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _compute_block(
+def _quantify_block(
     opened: Callable[[], Predictions],
     losses: dict[str, Loss],
     blocks: ResultBlocks,

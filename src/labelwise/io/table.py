@@ -143,10 +143,12 @@ class _TextColumn:
 
 
 def number_in_cell(text: str) -> float:
-    """A number with a point or a comma; NaN for other text."""
+    """A number with a point or a comma, or a percentage; NaN for other text."""
     try:
         if "." not in text:
             text = text.replace(",", ".", 1)
+        if text.rstrip().endswith("%"):
+            return float(text.rstrip(" %")) / 100
         return float(text)
     except ValueError:
         return nan

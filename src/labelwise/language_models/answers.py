@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,23 @@ class Answer(NamedTuple):
     tokens: Sequence[Token] = ()
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """What language models wrote into a file."""
+
+    path: Path
+    answers: Sequence[Answer] = ()
+    samples: Sequence[dict[str, Any]] = ()
+    """Instead of answers, lines with the log-likelihoods of options."""
+    numbered: bool = False
+    """Whether cases are only the numbers of their lines."""
+
+    @property
+    def kind(self) -> str:
+        """What the file holds, which is the same in all files of an ensemble."""
+        return "log-likelihoods of options" if self.samples else "answers"
+
+
 def readings_of_answers(
     answers: Sequence[Answer], class_names: Sequence[str] | None, notes: list[str]
 ) -> tuple[list[Reading], Sequence[str]]:
@@ -60,7 +79,7 @@ def label_key(text: str) -> str:
     return text.strip().strip(".,:;!?()[]\"'*`Ġ▁").strip().casefold()
 
 
-def are_few(different: Collection[str], texts: Sequence[str]) -> bool:
+def may_be_answers(different: Collection[str], texts: Sequence[str]) -> bool:
     """Whether texts are repeated so often that they may be labels."""
     return len(different) <= max(2, len(texts) / 2)
 
@@ -73,7 +92,7 @@ def _labels_in_answers(answers: Sequence[Answer]) -> Sequence[str]:
         for word in (answer.label, answer.text):
             if word is not None and str(word).strip():
                 labels.setdefault(label_key(str(word)), str(word).strip())
-    if not are_few(labels, texts):
+    if not may_be_answers(labels, texts):
         common = [text for text, _ in Counter(texts).most_common(5)]
         raise InputError(
             f"{len(texts):,} answers have {len(labels):,} different texts, so that the labels "

@@ -7,13 +7,13 @@ The layouts are those of openai 3.51.0 (``types/chat``, ``types/completion_choic
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import exp
+from pathlib import Path
 from typing import Any
 
 from .._column_words import columns_called
 from .answers import Answer, Token
-from .members import Outputs
 
 UNLISTED = -9999.0  # stands for the log-probability of a token that is not among the likeliest
 
@@ -23,32 +23,37 @@ def has_completion(row: dict[str, Any]) -> bool:
     return bool(_completion_in(row)) or {"custom_id", "response"} <= row.keys()
 
 
-def answers_of_completion(file: Outputs, number: int, row: dict[str, Any]) -> list[Answer]:
-    """The answers of a line, of which each is of a member; their case is `custom_id`, an id that
-    was added to the line, or its number.
+def answers_of_completions(path: Path, rows: Sequence[dict[str, Any]]) -> list[Answer]:
+    """The answers of all lines, each of a member; their case is `custom_id`, an id that was added
+    to the line, or its number.
     """
-    completion = _completion_in(row)
-    model = completion.get("model")
-    if model is None:  # a request that failed
-        models = (_completion_in(other).get("model") for other in file.rows)
-        model = next(filter(None, models), "")
-    factors = {"model": str(model)}
-    for role in ("member", "further"):
-        for name in columns_called(list(row), role):
-            factors[name] = str(row[name])
-    case = row.get("custom_id")
-    if case is None and completion is not row:
-        case = row.get("id")
-    if case is None:
-        case = number
-    label = next((row[name] for name in columns_called(list(row), "y_true")), None)
+    models = [_completion_in(row).get("model") for row in rows]
     answers = []
-    for i, choice in enumerate(_choices(completion)):
-        text = (choice.get("message") or choice).get("content") or choice.get("text") or ""
-        tokens = list(_tokens(choice.get("logprobs")))
-        of_member = {**factors, "choice": str(i), "file": file.path.stem}
-        answers.append(Answer(of_member, str(case), text, label, tokens))
+    for number, row in enumerate(rows):
+        completion = _completion_in(row)
+        # a request that failed has no model: it is the other lines'
+        factors = {"model": str(models[number] or next(filter(None, models), ""))}
+        for role in ("member", "further"):
+            for name in columns_called(list(row), role):
+                factors[name] = str(row[name])
+        case = case_of(row)
+        if case is None:
+            case = number
+        label = next((row[name] for name in columns_called(list(row), "y_true")), None)
+        for i, choice in enumerate(_choices(completion)):
+            text = (choice.get("message") or choice).get("content") or choice.get("text") or ""
+            tokens = list(_tokens(choice.get("logprobs")))
+            of_member = {**factors, "choice": str(i), "file": path.stem}
+            answers.append(Answer(of_member, str(case), text, label, tokens))
     return answers
+
+
+def case_of(row: dict[str, Any]) -> Any:
+    """What a line calls its case; ``None``: nothing. The `id` of a completion is its own."""
+    case = row.get("custom_id")
+    if case is None and _completion_in(row) is not row:
+        case = row.get("id")
+    return case
 
 
 def _completion_in(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._errors import InputError, listed
 from ..sources import name_members
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """The lines of a file with outputs of a language model, or the rows of a table of answers."""
-
-    path: Path
-    rows: list[dict[str, Any]]
 
 
 class Reading(NamedTuple):
@@ -39,7 +29,6 @@ def fields_of_readings(
     """The predictions of all members; where one has no answer, it has no weight."""
     members: dict[tuple[str, ...], Mapping[str, str]] = {}
     answers: dict[tuple[tuple[str, ...], str], np.ndarray | None] = {}
-    answered: dict[str, bool] = {}
     labels: dict[str, str] = {}
     for factors, case, row, label in readings:
         key = tuple(factors.values())
@@ -49,7 +38,6 @@ def fields_of_readings(
                 "its answers apart in a column `prompt`, or leave one out"
             )
         members[key], answers[key, case] = factors, row
-        answered[case] = answered.get(case, False) or row is not None
         if label is None or label == "":
             continue
         if labels.setdefault(case, str(label)) != str(label):
@@ -57,24 +45,22 @@ def fields_of_readings(
                 f"the members must have the same true labels; for {case!r} one has "
                 f"{labels[case]!r}, {' / '.join(key)} has {str(label)!r}"
             )
-    ids = [case for case, by_any in answered.items() if by_any]
-    silent = [case for case, by_any in answered.items() if not by_any]
+    given = {place: row for place, row in answers.items() if row is not None}
+    answered = {case for _, case in given}
+    cases = dict.fromkeys(case for _, case in answers)
+    ids = [case for case in cases if case in answered]
+    silent = [case for case in cases if case not in answered]
     if silent:
         notes.append(f"left out, because no member names a class: {listed(silent, 3)}")
-    given = {place: row for place, row in answers.items() if row is not None}
-    weights = np.zeros((len(members), len(ids)))
+    weights = np.array([[(key, case) in given for case in ids] for key in members], float)
     if not given or 2 * len(given) < weights.size:
         raise InputError(
             f"the members must have answered the same cases; {len(members)} members have "
             f"{len(given):,} answers to {len(ids):,} cases. Do all use the same ids?"
         )
     n_classes = len(next(iter(given.values())))
-    probs = np.full((*weights.shape, n_classes), 1 / n_classes)  # any, where there is no weight
-    positions = {key: m for m, key in enumerate(members)}
-    places = {case: i for i, case in enumerate(ids)}
-    for (key, case), row in given.items():
-        probs[positions[key], places[case]] = row
-        weights[positions[key], places[case]] = 1
+    anything = np.full(n_classes, 1 / n_classes)  # where there is no weight
+    probs = np.array([[given.get((key, case), anything) for case in ids] for key in members])
     fields: dict[str, Any] = {"probs": probs, "ids": np.array(ids)}
     if len(given) < weights.size:
         n_missing = weights.size - len(given)
@@ -82,7 +68,7 @@ def fields_of_readings(
         fields["weights"] = weights
     if class_names is not None:
         fields["class_names"] = tuple(class_names)
-    if labels.keys() >= places.keys():
+    if labels.keys() >= answered:
         fields["y_true"] = np.array([labels[case] for case in ids])
     fields["member_names"], fields["factors"] = name_members(list(members.values()))
     return fields

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .._column_words import column_word, columns_called, is_called_id, is_called_measurement
+from .._column_words import columns_called, id_rank, is_called_id, is_called_measurement
 from .._errors import InputError
-from .answers import Answer, are_few, label_key
-from .members import Outputs
+from .answers import Answer, label_key, may_be_answers
 
 
-def answer_columns(
+def _answer_columns(
     rows: Sequence[Mapping[str, str]], class_names: Sequence[str] | None
 ) -> list[str]:
     """The columns of answers: one that is called so, or several that repeat few texts, each of a
@@ -28,40 +27,31 @@ def answer_columns(
     for name in names:
         texts = [label_key(row[name]) for row in rows if row[name]]
         is_other = name in known or is_called_id(name) or is_called_measurement(name)
-        if is_other or not texts or not are_few(set(texts), texts):
+        if is_other or not texts or not may_be_answers(set(texts), texts):
             continue
         if class_names is None or set(texts) & set(map(label_key, class_names)):
             found.append(name)
     return found if len(found) > 1 else []
 
 
-def outputs_of_table(
-    path: Path, columns: Mapping[str, Sequence[str]], class_names: Sequence[str] | None
-) -> Outputs | None:
-    """The rows of a table of texts; ``None``: it has no answers."""
-    cells = zip(*columns.values(), strict=True)
-    rows = [dict(zip(columns, row, strict=True)) for row in cells]
-    if rows and answer_columns(rows, class_names):
-        return Outputs(path, rows)
-    return None
-
-
-def answers_of_table(file: Outputs, class_names: Sequence[str] | None) -> list[Answer]:
-    """All answers of a table; an empty cell is a missing one."""
-    names = list(file.rows[0])
-    asked = answer_columns(file.rows, class_names)
-    ids = sorted(filter(is_called_id, names), key=lambda name: column_word(name) != "id")
-    if not ids:
-        raise InputError(f"{file.path.name} must have a column `id` to match the answers by")
+def answers_of_table(
+    path: Path, rows: Sequence[Mapping[str, str]], class_names: Sequence[str] | None
+) -> list[Answer]:
+    """All answers of a table, if it has any; an empty cell is a missing one."""
+    names = list(rows[0])
+    asked = _answer_columns(rows, class_names)
+    ids = sorted(filter(is_called_id, names), key=id_rank)
+    if asked and not ids:
+        raise InputError(f"{path.name} must have a column `id` to match the answers by")
     labels = columns_called(names, "y_true")
     keys = [*columns_called(names, "member"), *columns_called(names, "further")]
     answers = []
-    for row in file.rows:
+    for row in rows:
         label = row[labels[0]] if labels else None
         for name in asked:
             factors = {key: row[key] for key in keys}
             if len(asked) > 1:
                 factors["model"] = name
-            factors["file"] = file.path.stem
+            factors["file"] = path.stem
             answers.append(Answer(factors, row[ids[0]], row[name], label))
     return answers

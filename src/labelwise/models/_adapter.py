@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -77,7 +78,8 @@ def order_of_model_classes(
     names = tuple(map(str, class_names))
     if sorted(names) == sorted(known):
         return names, list(map(known.index, names))
-    if integer_names(known) is None and set(known) != {"False", "True"}:
+    numbers = integer_names(known)
+    if numbers is None and set(known) != {"False", "True"}:
         unknown = next((name for name in names if name not in known), str(names))
         hint = did_you_mean(unknown, known)
         raise InputError(
@@ -86,6 +88,9 @@ def order_of_model_classes(
             fix=None if hint else "rename_classes",
             first=known[0],
         )
+    if numbers is not None and numbers.tolist() != list(range(len(names))):
+        pairs = ", ".join(map("{} = {}".format, known, names))
+        warnings.warn(f"The models' classes are named in their order: {pairs}", stacklevel=3)
     return names, None
 
 
@@ -107,9 +112,8 @@ def check_model_classes_agree(classes: Sequence[Sequence[Any]]) -> None:
         others = set().union(*sets[:i], *sets[i + 1 :])
         if others and not known & others:
             raise InputError(
-                f"the models must have classes in common; model {i} has "
-                f"{', '.join(map(repr, sorted(known)[:3]))}, "
-                f"the others have {', '.join(map(repr, sorted(others)[:3]))}",
+                f"the models must have classes in common; model {i} has {listed(sorted(known))}, "
+                f"the others have {listed(sorted(others))}",
                 fix="same_classes",
             )
 

@@ -146,10 +146,9 @@ def from_models(
         batches = array_batches(X, batch_size or adapter.batch_size)
     scores, labels = _scores_of_models(adapter, batches)
     scores = _model_scores_classes_last(scores, class_axis)
+    activation = activation or _activation_of_scores(scores, adapter)
     if scores.shape[-1] == 1:
-        scores, activation = _scores_of_two_classes(scores[..., 0], adapter, activation)
-    elif activation is None:
-        activation = _activation_of_scores(scores, adapter)
+        scores, activation = _scores_of_two_classes(scores, activation)
     if is_model_of(X, "torch", "Tensor"):
         scores = sys.modules["torch"].from_numpy(np.ascontiguousarray(scores)).to(X.device)
     names, order = order_of_model_classes(adapter.class_names, class_names)
@@ -300,22 +299,29 @@ def _activation_of_scores(scores: np.ndarray, adapter: Adapter) -> str:
     """What the library says, checked against the values, or what they say themselves."""
     if adapter.multilabel:
         return "sigmoid"
-    sums = scores.sum(-1)
+    one_output, probs = scores.shape[-1] == 1, scores
+    if one_output:  # of the second of two classes
+        probs = np.concatenate([1 - scores, scores], axis=-1)
+    sums = probs.sum(-1)
     rows = tuple(range(1, sums.ndim))
-    sum_to_one = (np.abs(sums - 1) < 1e-3).all(axis=rows) & (scores >= 0).all(axis=(*rows, -1))
-    if sums[0].size >= FEW_ROWS:
-        rule = "values that sum to 1 over the classes, as after a softmax"
-        _check_models_alike(sum_to_one, rule, adapter)
+    are_probs = (np.abs(sums - 1) < 1e-3).all(axis=rows) & (probs >= 0).all(axis=(*rows, -1))
+    if sums[0].size >= (FEW_OUTPUTS if one_output else FEW_ROWS):
+        _check_models_alike(are_probs, adapter)
     found = f"sums range from {sums.min():.4g} to {sums.max():.4g}"
-    if adapter.scores == "unknown" and not sum_to_one.all():
+    if adapter.scores == "unknown" and not are_probs.all():
         raise ValueError(
-            f"the models give values that do not sum to 1 over the classes ({found}). "
-            "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may "
-            "occur together"
+            f"the models give values that are no probabilities ({found}). Pass "
+            "activation='softmax' for logits, or activation='sigmoid' for the logit of the second "
+            "of two classes, or for labels that may occur together"
         )
     if adapter.scores != "logits":
         return "none"
-    if sum_to_one.all():
+    if are_probs.all() and one_output:
+        raise ValueError(
+            "the models give one output between 0 and 1: pass activation='none' if it is the "
+            "probability of the second class, activation='sigmoid' if it is its logit"
+        )
+    if are_probs.all():
         warnings.warn(
             "The models give values that are not negative and sum to 1, so they are taken as "
             "probabilities, without a softmax. "
@@ -324,6 +330,8 @@ def _activation_of_scores(scores: np.ndarray, adapter: Adapter) -> str:
             stacklevel=3,
         )
         return "none"
+    if one_output:
+        return "sigmoid"
     if scores.size >= FEW_OUTPUTS and 0 <= scores.min() < scores.max() <= 1:
         raise InputError(
             "the models give values between 0 and 1 that do not sum to 1 over the classes "
@@ -333,48 +341,27 @@ def _activation_of_scores(scores: np.ndarray, adapter: Adapter) -> str:
     return "softmax"
 
 
-def _scores_of_two_classes(
-    second: np.ndarray, adapter: Adapter, activation: str | None
-) -> tuple[np.ndarray, str]:
-    """Scores of two classes from those of the second, (M, N, ...)."""
+def _scores_of_two_classes(second: np.ndarray, activation: str) -> tuple[np.ndarray, str]:
+    """Scores of two classes (M, N, ..., 2) from those of the second, (M, N, ..., 1)."""
     if activation == "softmax":
         raise ValueError(
             "a softmax of one output is always 1; pass activation='sigmoid' for the logit of the "
             "second class"
         )
-    values = tuple(range(1, second.ndim))
-    shares = np.asarray(((second >= 0) & (second <= 1)).all(axis=values))
-    if activation is None:
-        if second[0].size >= FEW_OUTPUTS:
-            _check_models_alike(shares, "one output between 0 and 1, as after a sigmoid", adapter)
-        activation = "none"
-        if adapter.scores == "logits":
-            activation = "sigmoid"
-            if shares.all():
-                raise ValueError(
-                    "the models give one output between 0 and 1: pass activation='none' if it is "
-                    "the probability of the second class, activation='sigmoid' if it is its logit"
-                )
     if activation == "sigmoid":
-        return np.stack([np.zeros_like(second), second], axis=-1), "softmax"
-    if not shares.all():
-        raise ValueError(
-            f"the probability of the second class must lie between 0 and 1; got {second.min():.4g} "
-            f"to {second.max():.4g}. "
-            "Pass activation='sigmoid' for logits"
-        )
-    return np.stack([1 - second, second], axis=-1), "none"
+        return np.concatenate([np.zeros_like(second), second], axis=-1), "softmax"
+    return np.concatenate([1 - second, second], axis=-1), "none"
 
 
-def _check_models_alike(probabilities: np.ndarray, rule: str, adapter: Adapter) -> None:
+def _check_models_alike(are_probs: np.ndarray, adapter: Adapter) -> None:
     """Refuse members of which some (M,) give probabilities and others logits: one activation would
     be wrong for either.
     """
-    if adapter.scores == "probabilities" or probabilities.all() or not probabilities.any():
+    if adapter.scores == "probabilities" or are_probs.all() or not are_probs.any():
         return
     raise InputError(
         "the models must all give probabilities, or all logits; of those numbered from 0, "
-        f"{listed(np.flatnonzero(probabilities).tolist())} give {rule}, "
-        f"{listed(np.flatnonzero(~probabilities).tolist())} logits. "
+        f"{listed(np.flatnonzero(are_probs).tolist())} give probabilities, "
+        f"{listed(np.flatnonzero(~are_probs).tolist())} logits. "
         "Take the softmax or sigmoid out of the first, or apply it in the others too"
     )

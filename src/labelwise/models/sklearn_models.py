@@ -50,6 +50,8 @@ def sklearn_adapter(models: Sequence[Any], *, single: bool) -> Adapter:
             raise TypeError(_without_predict_proba(model))
         known.append(model.classes_)
     check_model_classes_agree(known)
+    if len({isinstance(names[0], str) for names in known}) > 1:  # numbers, and the same as text
+        known = [np.asarray(names).astype(str) for names in known]
     classes = np.unique(np.concatenate(known))
 
     def predict(model: Any, batch: Batch) -> np.ndarray:
