@@ -29,7 +29,7 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Sp
     sums, present, variances = [], [], []  # of the groups on each side
     for codes, v in ((code[:n_in], v_in), (code[n_in:], v_out)):
         of_groups = np.bincount(codes, v - v.mean(), minlength=n_groups) / len(v)
-        g = np.count_nonzero(np.bincount(codes))  # numpy.unique is slow for millions
+        g = int(np.count_nonzero(np.bincount(codes)))  # numpy.unique is slow for millions
         sums.append(of_groups)
         present.append(g)
         variances.append((g / max(g - 1, 1) * of_groups @ of_groups, max(g - 1, 1)))
@@ -38,7 +38,7 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Sp
         return Spread(nan, 1, pairs)
     variance, df = map(float, pooled_variance(variances))
     if variance == 0:
-        df = sum(present) - 2
+        df = float(sum(present) - 2)
     # Groups on both sides make the sides depend on each other.
     variance += 2 * n_groups / (n_groups - 1) * float(sums[0] @ sums[1])
     return Spread(max(0.0, variance), min(df, n_groups - 1), pairs)
