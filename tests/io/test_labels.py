@@ -227,7 +227,8 @@ def test_positions_are_those_of_the_classes_of_their_own_file(names: list[str], 
         tmp_path / "y.npz", y_true=positions[ORDER], ids=np.array(IDS)[ORDER], class_names=names
     )
     one_hot = np.eye(len(names), dtype=int)[positions]
-    np.savez(tmp_path / "each.npz", y_true=one_hot, ids=np.array(IDS), class_names=names)
+    in_bytes = np.array(names, "S")
+    np.savez(tmp_path / "each.npz", y_true=one_hot, ids=np.array(IDS), class_names=in_bytes)
     np.savez(tmp_path / "p.npz", probs=PROBS, ids=np.array(IDS), class_names=NAMES)
     check(lw.load_predictions(tmp_path / "p.npz", labels=tmp_path / "y.npz"), (0, 1))
     with pytest.warns(UserWarning, match="one-hot"):

@@ -162,18 +162,17 @@ def evaluate_instances(
         error = top_label_error(confidence, right)
 
     single = loaded.n_members == 1
-    rejection = {}
+    rejection: dict[str, dict[str, Any]] = {}
     for name, score in {**found.scores, certainty: -confidence}.items():
         curve = rejection_curve(score, utility=right)
-        numbers: dict[str, Any] = {
+        rejection[name] = {
             "area": curve.area,
             "normalized_area": curve.normalized_area,
             "augrc": 0.5 + curve.augrc,  # of the risk 1 − utility
             "accuracy_at_80": curve.at_coverage(0.8),
         }
-        if single and name == "epistemic":
-            numbers = dict.fromkeys(numbers)
-        rejection[name] = numbers
+    if single:
+        rejection["epistemic"] = dict.fromkeys(rejection["epistemic"])
     accuracy, expected = float(right.mean()), float(confidence.mean())
     overconfidence = mean_overconfidence(right, confidence, loaded.groups)
     sentence = confidence_sentence(overconfidence, accuracy, expected, instances)
@@ -236,13 +235,11 @@ def evaluate_detection(
         groups = {"groups_in": loaded.groups, "groups_out": other.groups}
         n_groups = len({*map(str, loaded.groups), *map(str, other.groups)})
         title += f", intervals over {counted(n_groups, 'group')}"
-    single = 1 in (loaded.n_members, other.n_members)
-    detection = {}
+    detection: dict[str, dict[str, Any]] = {}
     for part, score in inside.items():
-        numbers: dict[str, Any] = as_numbers(detection_scores(score, outside[part], **groups))
-        if single and part == "epistemic":
-            numbers = dict.fromkeys(numbers)
-        detection[part] = numbers
+        detection[part] = as_numbers(detection_scores(score, outside[part], **groups))
+    if loaded.n_members == 1:  # as `other` has, too
+        detection["epistemic"] = dict.fromkeys(detection["epistemic"])
     data = {"out_of_distribution": len(other), "groups": n_groups, "detection": detection}
     return data, _table_of_scores(title, "score", detection)
 

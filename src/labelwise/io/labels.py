@@ -55,7 +55,7 @@ def labels_of_arrays(file: str, arrays: Mapping[str, Any], found: Fields) -> Lab
         raise ValueError(f"{file} holds no labels (`y_true`)")
     values = np.asarray(y)
     if "class_names" in arrays and "class_names" in found:
-        names = tuple(map(str, np.asarray(arrays["class_names"])))
+        names = np.asarray(arrays["class_names"]).astype(str).tolist()
         order = order_of_names(names, found["class_names"], file)
         if values.ndim == 2:  # 0 or 1 for each class
             values = values[:, order]
