@@ -80,6 +80,18 @@ def test_the_three_steps(folder: Path) -> None:
     assert rows[3]["id"] == "case 3"
 
 
+def test_classes_without_names_are_said_to_be_matched_by_position(folder: Path) -> None:
+    run("fit", folder / "cal.npz", "-o", folder / "sets.npz")
+    probs, y = data(1)
+    np.savez(folder / "unnamed.npz", probs=probs, y_true=y)
+    for words in (["evaluate"], ["predict", "-o", folder / "sets.csv"]):
+        named = run(*words, folder / "new.npz", "--sets", folder / "sets.npz")
+        unnamed = run(*words, folder / "unnamed.npz", "--sets", folder / "sets.npz")
+        said = "classes matched by position, as 'nevus', 'melanoma', 'lentigo'"
+        assert said in unnamed.stderr
+        assert said not in named.stderr
+
+
 def test_pools_and_patients(folder: Path) -> None:
     (folder / "pools.toml").write_text('rare = ["melanoma", "lentigo"]\n')
     output = run(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._errors import listed
 from ._input import (
     Given,
     predictions_argument,
@@ -18,6 +19,10 @@ from ._input import (
 )
 from ._output import check_csv, echo, echo_json, json_option, write_csv_output
 from ._paths import file_option, output_option
+
+if TYPE_CHECKING:
+    from ..io import Predictions
+    from ..sets import LabelThresholds, SetPredictor
 
 SETS = file_option("sets", "Fitted sets (labelwise sets fit).", required=True)
 
@@ -102,7 +107,9 @@ def fit(
 def predict(predictions: Given, sets_file: Path, output: Path) -> None:
     """Write the prediction set of each case of PREDICTIONS: its classes and its size."""
     loaded = read_predictions(predictions, quiet=check_csv(output, "sets"))
-    result = read_sets(sets_file).predict(loaded)
+    fitted = read_sets(sets_file)
+    result = fitted.predict(loaded)
+    _say_if_by_position(loaded, fitted)
     columns = result.columns(ids=loaded.ids)
     if write_csv_output(output, chain([list(columns)], zip(*columns.values(), strict=True))):
         return
@@ -122,7 +129,14 @@ def evaluate(predictions: Given, sets_file: Path, as_json: bool) -> None:
     loaded = read_predictions(predictions, quiet=as_json, labeled=True)
     fitted = read_sets(sets_file)
     found = fitted.evaluate(loaded, loaded.y_true, groups=loaded.groups)
+    _say_if_by_position(loaded, fitted)
     if as_json:
         echo_json({"guarantee": found.guarantee, "rows": found.to_records()})
     else:
         echo(repr(found))
+
+
+def _say_if_by_position(loaded: Predictions, fitted: SetPredictor | LabelThresholds) -> None:
+    """Say that classes without names were taken in the order of those the sets were fitted for."""
+    if loaded.names != fitted.class_names:  # other names have been refused
+        echo(f"classes matched by position, as {listed(fitted.class_names)}", err=True)
