@@ -22,7 +22,7 @@ from ._paths import file_option, output_option
 
 if TYPE_CHECKING:
     from ..io import Predictions
-    from ..sets import LabelThresholds, SetPredictor
+    from ..typing import LabelThresholds, SetPredictor
 
 SETS = file_option("sets", "Fitted sets (labelwise sets fit).", required=True)
 
