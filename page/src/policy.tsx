@@ -211,7 +211,7 @@ function Result() {
         </>
       )}
       ; keeps <Count n={now.kept} filters={[kept]} keys={keys} name="policy.kept" />
-      {meta.labelled && (
+      {meta.labelled && now.kept > 0 && (
         <>
           , of them{" "}
           <Count n={now.keptWrong} filters={[kept, bad]} keys={keys} name="policy.kept.wrong" />{" "}
