@@ -192,6 +192,15 @@ def test_multilabel(lib) -> None:
     np.testing.assert_allclose(lib.numpy(acc.result().epistemic), whole.epistemic, rtol=1e-12)
 
 
+def test_weights_may_be_numbers_of_numpy() -> None:
+    member = np.array([[0.5, 0.5]], np.float32)
+    with np.errstate(all="raise"):
+        acc = (
+            lw.Accumulator().update(member, weight=np.float32(2)).update(member, weight=np.int8(1))
+        )
+    assert acc.result().total.tolist() == [[1, 1]]
+
+
 @pytest.mark.parametrize(
     ("action", "sentence"),
     [

@@ -21,7 +21,6 @@ import numpy as np
 from ._arrays import Names, Shape, to_numpy
 from ._errors import InputError, did_you_mean, listed
 from ._lazy import imported
-from ._validation.arguments import check_choice
 
 Library = Literal["pandas", "polars"]
 LIBRARIES = ("pandas", "polars")
@@ -318,7 +317,9 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas
     has an ``index``.
     """
-    check_choice(library, "library", LIBRARIES)
+    if library not in LIBRARIES:
+        meant = did_you_mean(library, LIBRARIES)
+        raise InputError(f"`library` must be 'pandas' or 'polars'; got {library!r}{meant}")
     module = imported(library, f"this table needs {library}", "tables")
     table = {}
     for name, values in columns.items():

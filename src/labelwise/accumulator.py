@@ -123,6 +123,7 @@ class Accumulator:
         p = self._ensemble_of(alone, member_axis=0).probs[0, ...]
         if np.ndim(weight) > 0:
             raise InputError("`weight` must be a number; weights of instances are for lw.Ensemble")
+        weight = float(weight)
         if not 0 <= weight <= MAX_WEIGHT:
             raise InputError(
                 f"`weight` must be from 0 to {MAX_WEIGHT:g}, so that weights can be added up; got "
@@ -130,7 +131,7 @@ class Accumulator:
             )
         self._check_shape(tuple(map(int, p.shape)))
         # a copy: the caller may use the memory for the next member
-        self._add(1 * at_most_one(p), float(weight))
+        self._add(1 * at_most_one(p), weight)
         self.n_members += 1
         return self
 
