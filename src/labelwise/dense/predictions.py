@@ -8,7 +8,6 @@ structures are computed one after another, plane by plane: memory does not grow 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -49,8 +48,7 @@ class PredictedVolumes:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        with ThreadPoolExecutor() as pool:  # most of the time is unpacking
-            self.arrays = list(pool.map(Volume.read, case.members))
+        self.arrays = [volume.read() for volume in case.members]
         shape = self.arrays[0].shape
         for volume, array in zip(case.members, self.arrays, strict=True):
             if array.shape != shape:
