@@ -10,7 +10,7 @@ from ..distributions import Dirichlet, DirichletMixture, Distribution
 from ..distributions.base import sums_inside_and_outside
 from ..losses._special import digamma_difference, digamma_minus_log
 from ._sampling import gain_of_maximum, joint_parts_from_draws
-from .losses import CostMatrix, JointLog, JointLoss, JointSquared
+from .losses import JointLog, JointLoss, JointSquared, JointZeroOne
 
 
 def joint_parts(q: Distribution, loss: JointLoss, seed: int, samples: int) -> Computed:
@@ -78,7 +78,7 @@ def _joint_parts_of_dirichlet(q: Dirichlet, loss: JointLoss) -> Pair | None:
     if isinstance(loss, JointSquared):
         aleatoric = xp.sum((a / s) * (b / (s + 1)), axis=-1)
         return aleatoric, aleatoric / s[..., 0]
-    if isinstance(loss, CostMatrix) and loss.is_zero_one:
+    if isinstance(loss, JointZeroOne):
         total = loss.entropy(q.mean())
         epistemic = xp.minimum(gain_of_maximum(q.alpha), total)
         return total - epistemic, epistemic

@@ -118,14 +118,58 @@ class JointSpherical(JointLoss):
         )
 
 
+class Choice(JointLoss):
+    r"""Losses whose forecast is the choice of an action a: :math:`G(\theta) = \min_a` of its
+    expected cost.
+    """
+
+    def risks(self, p: Array) -> Array:
+        """Expected cost of each action, (..., A)."""
+        raise NotImplementedError
+
+    def entropy(self, p: Array, c: Array = None) -> Array:
+        return namespace(p).min(self.risks(p), axis=-1)
+
+    def _of_chosen(self, values: Array, m: Array) -> Array:
+        """Of ``values`` (..., A) for each action, those of the action that is cheapest under
+        ``m``.
+        """
+        xp = namespace(values)
+        best = xp.argmin(self.risks(m), axis=-1, keepdims=True)
+        chosen = best == index_like(np.arange(values.shape[-1]), m)
+        return xp.sum(xp.where(chosen, values, 0 * values), axis=-1)
+
+    def divergence(self, p: Array, m: Array, d: Array) -> Array:
+        risk = self.risks(p)
+        return self._of_chosen(risk, m) - namespace(p).min(risk, axis=-1)
+
+    def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
+        """min_a E[cost of a − cost of the best action]: exactly 0 if one action is best for all
+        draws.
+        """
+        xp = namespace(p)
+        risk = self.risks(p)
+        regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))
+        return xp.min(regret, axis=-1)
+
+
+class JointZeroOne(Choice):
+    r"""Error rate of the chosen class: :math:`G = 1 - \max_k \theta_k`."""
+
+    def risks(self, p: Array) -> Array:
+        return sum_of_other_classes(p)
+
+    def largest_divergence(self, m: Array) -> Array:
+        return 0 * m[..., 0] + 1  # another class is certain
+
+
 @dataclass(frozen=True, eq=False)
-class CostMatrix(JointLoss):
+class CostMatrix(Choice):
     r"""Cost of choosing one class: ``costs[true class, chosen class]``.
 
     .. math:: G(\theta) = \min_a \sum_k \theta_k\, C_{ka}
 
-    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions, such as to abstain
-    at a price:
+    Additional columns are further actions, such as to abstain at a price:
 
     >>> loss = CostMatrix(np.column_stack([1 - np.eye(3), np.full(3, 0.2)]))
     >>> float(loss.entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
@@ -151,41 +195,17 @@ class CostMatrix(JointLoss):
             )
         object.__setattr__(self, "table", costs.astype(float))
 
-    @property
-    def is_zero_one(self) -> bool:
-        """Whether this is the error rate."""
-        return np.array_equal(self.table, 1 - np.eye(len(self.table)))
-
     def risks(self, p: Array) -> Array:
-        """Expected cost of each action, (..., A)."""
         if p.shape[-1] != self.table.shape[0]:
             raise InputError(
                 f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction "
                 f"has K = {p.shape[-1]} classes"
             )
-        if self.is_zero_one:
-            return sum_of_other_classes(p)
         risks = p[..., :1] * like(self.table[0], p)
         # class by class: NumPy is slow in sums over a short last axis
         for k, costs in enumerate(self.table[1:], start=1):
             risks = risks + p[..., k : k + 1] * like(costs, p)
         return risks
-
-    def entropy(self, p: Array, c: Array = None) -> Array:
-        return namespace(p).min(self.risks(p), axis=-1)
-
-    def _of_chosen(self, values: Array, m: Array) -> Array:
-        """Of ``values`` (..., A) for each action, those of the action that is cheapest under
-        ``m``.
-        """
-        xp = namespace(values)
-        best = xp.argmin(self.risks(m), axis=-1, keepdims=True)
-        chosen = best == index_like(np.arange(self.table.shape[1]), m)
-        return xp.sum(xp.where(chosen, values, 0 * values), axis=-1)
-
-    def divergence(self, p: Array, m: Array, d: Array) -> Array:
-        risk = self.risks(p)
-        return self._of_chosen(risk, m) - namespace(p).min(risk, axis=-1)
 
     def largest_divergence(self, m: Array) -> Array:
         """The largest regret of the action chosen by ``m``: it is convex in p, so one class is
@@ -194,18 +214,12 @@ class CostMatrix(JointLoss):
         regret = self.table - self.table.min(axis=1, keepdims=True)
         return self._of_chosen(like(regret.max(axis=0), m), m)
 
-    def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
-        """min_a E[cost of a − cost of the best action]: exactly 0 if one action is best for all
-        draws.
-        """
-        xp = namespace(p)
-        risk = self.risks(p)
-        regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))
-        return xp.min(regret, axis=-1)
-
 
 def as_joint_loss(loss: LossName | Loss | JointLoss, n: int) -> JointLoss:
-    """The joint loss for ``n`` classes that corresponds to a name or a label-wise loss."""
+    """The joint loss of ``n`` classes that corresponds to a name or a label-wise loss."""
+    if isinstance(loss, CostMatrix):
+        square = loss.table.shape == (n, n)
+        return JointZeroOne() if square and np.array_equal(loss.table, 1 - np.eye(n)) else loss
     if isinstance(loss, JointLoss):
         return loss
     single = as_loss(loss)
@@ -216,7 +230,7 @@ def as_joint_loss(loss: LossName | Loss | JointLoss, n: int) -> JointLoss:
     if isinstance(single, SphericalLoss):
         return JointSpherical()
     if isinstance(single, ZeroOneLoss):
-        return CostMatrix(1 - np.eye(n))
+        return JointZeroOne()
     hint = (
         "give the cost of each true class and choice: lw.joint.CostMatrix(costs)"
         if isinstance(single, CostLoss)
