@@ -46,7 +46,7 @@ def run_script(calls: list[list[object]]) -> list[str]:
         "functions[name](...x))));"
     )
     done = subprocess.run(
-        ["node", "-e", code], capture_output=True, text=True, check=True, encoding="utf-8"
+        ["node", "-"], input=code, capture_output=True, text=True, check=True, encoding="utf-8"
     )
     return [text.replace("\u00a0", " ") for text in json.loads(done.stdout)]
 
