@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .blocks import row_blocks
 from .compute import Computed
 
 
@@ -239,11 +240,11 @@ def flatten_instances(x: np.ndarray) -> np.ndarray | None:
 
 def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool = True) -> bool:
     """Whether all values (M, ..., K) are known to be probabilities, in [0, 1], none of them NaN,
-    with sums of 1 over K: from one pass of the kernel, where there is one. What is not known,
-    `_validation.check_range` looks at and explains.
+    with sums of 1 over K: from one pass. Only yes or no; `_validation.check_range` explains
+    failures.
     """
     if native is None:
-        return False
+        return _holds_probabilities_in_numpy(x, tolerance, sum_to_one)
     view = flatten_instances(x)
     if view is None:
         return all(holds_probabilities(x[:, i], tolerance, sum_to_one) for i in range(x.shape[1]))
@@ -258,6 +259,20 @@ def holds_probabilities(x: np.ndarray, tolerance: float, sum_to_one: bool = True
         pieces=pieces,
         workers=workers,
     )
+
+
+def _holds_probabilities_in_numpy(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    if x.dtype.kind != "f":  # the bits of bfloat16
+        return False
+    wide = np.result_type(x, np.float32)
+    for member in x:
+        for rows in row_blocks(len(member), member[0].size):
+            part = member[rows].astype(wide, copy=False)
+            if not (part.min() >= 0 and part.max() <= 1 + tolerance):  # also for NaN
+                return False
+            if sum_to_one and np.any(np.abs(part.sum(axis=-1) - 1) > tolerance):
+                return False
+    return True
 
 
 def _type_of_results(probs: np.ndarray) -> np.dtype[Any]:
