@@ -65,7 +65,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     library = library_of_frame(x)
     if library == "xarray":
         labels = tuple(map(x.indexes.get, x.dims))
-        return Labeled(np.asarray(x.values), labels, tuple(map(str, x.dims)))
+        return Labeled(x.values, labels, tuple(map(str, x.dims)))
     rows: Any = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
@@ -81,7 +81,7 @@ def read_frame(x: Any, name: str) -> Labeled:
 
 def _is_numeric_column(column: Any) -> bool:
     if hasattr(column.dtype, "is_numeric"):  # polars
-        return bool(column.dtype.is_numeric())
+        return column.dtype.is_numeric()
     return getattr(column.dtype, "kind", "O") in "biufc"
 
 
@@ -374,7 +374,7 @@ def index_columns(shape: Shape, ids: Any = None, where: np.ndarray | None = None
     if where is None:
         where = np.arange(size)
     if ids is not None:
-        given = np.asarray(to_numpy(ids))
+        given = to_numpy(ids)
         if given.shape not in (shape, (size,)):
             raise InputError(
                 f"`ids` must name each of the {size} instances, shape {shape}; got shape "

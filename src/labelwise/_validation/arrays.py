@@ -250,4 +250,4 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
             f"the {option.replace('_', ' ')} must be one of the {ndim} axes of `{name}`, from "
             f"{-ndim} to {ndim - 1}; got {axis}"
         )
-    return int(axis % ndim)
+    return axis % ndim

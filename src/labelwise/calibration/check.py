@@ -219,4 +219,4 @@ def _simultaneous_lower_bounds(
         scale = np.quantile(noise, 0.95, axis=0)
         largest = np.max(quotient(noise, scale, 0), axis=(1, 2))
         bounds.append(scale * max(1.0, float(np.quantile(largest, confidence))))
-    return np.asarray(np.maximum(value - np.maximum(*bounds), 0))
+    return np.maximum(value - np.maximum(*bounds), 0)

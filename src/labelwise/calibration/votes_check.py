@@ -192,7 +192,7 @@ class _TestedCells:
     def mean_gaps(self, claims: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Mean of claim minus observation in each cell, over all cases with these weights."""
         gaps = claims - self.observed
-        return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
+        return self.sums(weights[:, None] * gaps) / weights.sum()
 
 
 def _p_value_of_claims(gap: np.ndarray, replicated: np.ndarray) -> float:

@@ -174,4 +174,4 @@ def apply_maps(means: Maps, shares: Maps, mean: np.ndarray, u: Uncertainty) -> n
 
 def _entropy_of_mean(mean: np.ndarray) -> np.ndarray:
     mean = np.clip(mean, 0, 1)
-    return np.asarray(mean * (1 - mean))
+    return mean * (1 - mean)

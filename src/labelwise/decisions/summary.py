@@ -171,7 +171,7 @@ def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float
 
 def _cost_per_case(costs: np.ndarray) -> np.ndarray:
     """What each case costs; per label, what all its labels do."""
-    return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
+    return costs.reshape(len(costs), -1).sum(axis=1)
 
 
 def _counts_by_class(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
@@ -72,7 +72,8 @@ class Members(InArrays[ArrayT]):
         member_names: Sequence[str] | None = None,
     ) -> None:
         ids = None
-        if type(cast(Any, probs)) is not np.ndarray:  # which has no names
+        # an array of NumPy has no names
+        if type(probs) is not np.ndarray:  # type: ignore[comparison-overlap]
             given = read_names(
                 probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
             )

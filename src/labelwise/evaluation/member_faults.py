@@ -70,7 +70,7 @@ class Members:
 
     @property
     def n_instances(self) -> int:
-        return int(self.probs.shape[1])
+        return self.probs.shape[1]
 
     def without(self, numbers: Set[int]) -> Members:
         """The other members."""

@@ -146,4 +146,4 @@ def order_by_ids(name: str, wanted: np.ndarray, file: str, there: np.ndarray) ->
                 f"{str(missing[0])!r}, only in {one}"
             )
     place = np.argsort(there, kind="stable")
-    return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])
+    return place[np.searchsorted(there, wanted, sorter=place)]

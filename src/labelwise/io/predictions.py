@@ -237,7 +237,7 @@ class Predictions:
         """
         if self.y_true is None:
             raise ValueError("`true_class` needs the true labels, `y_true`")
-        y = np.asarray(to_numpy(self.y_true))
+        y = to_numpy(self.y_true)
         if self.multilabel:
             return y.astype(bool)
         return as_labels(y, "y_true", self.names, y.shape[:1])
@@ -341,7 +341,7 @@ def _rows_of_index(index: Any, n: int) -> Any:
     if isinstance(index, slice) and index.step in (None, 1):
         return slice(*index.indices(n)[:2])
     if not isinstance(index, slice):
-        index = np.asarray(to_numpy(index))
+        index = to_numpy(index)
         if not index.size:
             index = index.astype(np.int64)
     rows = np.arange(n)[index]

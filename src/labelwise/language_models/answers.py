@@ -137,7 +137,7 @@ class LabelReader:
             label = self.position(answer.text)
             if label is not None:
                 self.certain += 1
-                return np.asarray(np.eye(len(self.keys))[label])
+                return np.eye(len(self.keys))[label]
         if answer.text.strip():
             self.no_label.append(answer.text)
         return None
@@ -170,7 +170,7 @@ class LabelReader:
         self.on_labels.append(on_labels)
         if absent.any():
             self.filled.append(float(probs[absent][0]))
-        return np.asarray(probs / probs.sum())
+        return probs / probs.sum()
 
     def notes(self) -> Iterator[str]:
         """What was assumed."""

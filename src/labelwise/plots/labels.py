@@ -123,4 +123,4 @@ def _bars_of_instance(part: Array, i: int | None) -> np.ndarray:
         )
     if not -len(values) <= i < len(values):
         raise ValueError(f"`i` must be one of the {len(values)} instances; got {i}")
-    return np.asarray(values[i])
+    return values[i]

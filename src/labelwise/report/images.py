@@ -57,7 +57,7 @@ def positions_of_images(images: Any, image_index: Any, n: int) -> np.ndarray:
                 "`image_index`"
             )
         return np.arange(count)
-    where = np.asarray(to_numpy(image_index))
+    where = to_numpy(image_index)
     whole = where.shape == (count,) and where.dtype.kind in "iu"
     if not whole or not np.all((where >= 0) & (where < n)):
         raise ValueError(
