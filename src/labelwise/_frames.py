@@ -66,7 +66,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     if library == "xarray":
         labels = tuple(map(x.indexes.get, x.dims))
         return Labeled(x.values, labels, tuple(map(str, x.dims)))
-    rows: Any = x.index if library == "pandas" else None
+    rows = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
     distinct_names(x.columns, f"the columns of `{name}`", "rename")
@@ -276,7 +276,7 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
     if library_of_frame(owner) is None:
         ids = getattr(owner, "ids", None)
     first = "the predictions"
-    nameless: str | None = None  # what has no index, if it came first
+    nameless = None  # what has no index, if it came first
     if owner is not None and ids is None:
         nameless = first
     result = []
@@ -323,7 +323,7 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     module = imported(library, f"this table needs {library}", "tables")
     table = {}
     for name, values in columns.items():
-        column: Any = np.asarray(values)
+        column = np.asarray(values)
         if column.dtype.kind in "OUST":  # text as Python's strings
             column = column.tolist()
         table[name] = column
@@ -349,7 +349,7 @@ def instance_frame(
     (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
     their positions.
     """
-    table: dict[str, Any] = {}
+    table = {}
     if where is not None:
         table["rank"] = np.arange(1, len(where) + 1)
     elif repeat > 1:

@@ -116,7 +116,7 @@ def check_finite(x: Array, name: str, **fix: Any) -> None:
     """
     xp = namespace(x)
     good = xp.isfinite(x)
-    if bool(xp.all(good)):
+    if xp.all(good):
         return
     bad = ~to_numpy(good)
     first = tuple(int(i) for i in np.argwhere(bad)[0])

@@ -73,7 +73,7 @@ class VoteCalibration(Tabular):
         return title
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {"label": self.class_names}
+        columns = {"label": self.class_names}
         for part, claimed, repaired in zip(PARTS, self.claimed, self.repaired, strict=True):
             columns[f"{part}_claimed"] = claimed
             columns[part] = repaired

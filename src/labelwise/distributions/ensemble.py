@@ -268,7 +268,7 @@ def _checked_softmax_of_members(logits: Array) -> Array:
         return widen(logits)
     xp = namespace(logits)
     largest = xp.max(logits, axis=-1, keepdims=True)
-    if values_known(logits) and not bool(xp.all(xp.isfinite(largest))):
+    if values_known(logits) and not xp.all(xp.isfinite(largest)):
         check_finite(
             xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits"
         )

@@ -167,7 +167,7 @@ def _members_in_findings(findings: list[Finding]) -> set[int]:
 
 def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     """All members on evenly spaced instances, and what is wrong with the scale of some."""
-    findings: list[Finding] = []
+    findings = []
     if isinstance(q, Distribution):
         if q.members is None:
             raise TypeError(f"`q` must be an ensemble with members; {type(q).__name__} has none")

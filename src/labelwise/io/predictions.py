@@ -354,8 +354,7 @@ def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
     """Some instances of an array: a slice of them, or positions in any order."""
     before: tuple[Any, ...] = (slice(None),) * axis
     if isinstance(rows, slice) or not isinstance(x, OnDisk | np.memmap):
-        part: np.ndarray = x[(*before, rows)]
-        return part
+        return x[(*before, rows)]
     # Each block of the file that has some of the positions is read once.
     n = x.shape[axis]
     found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)

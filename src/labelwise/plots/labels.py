@@ -81,7 +81,6 @@ def plot_gallery(
     if not chosen:
         raise ValueError("`indices` must name at least one instance to show")
     rows = -(-len(chosen) // 2)
-    figure: Figure
     figure, axes = plt.subplots(
         rows,
         4,

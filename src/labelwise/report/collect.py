@@ -98,7 +98,7 @@ def collect(
         weight = 1 / n_labels
         weights = np.full(n_labels, weight)
     by_label = len(dataset) * n_labels <= MAX_LABELWISE
-    columns: dict[str, np.ndarray] = {}
+    columns = {}
     stop = 0
     for number, part in enumerate(sets.values()):
         for rows, block in part.blocks():
