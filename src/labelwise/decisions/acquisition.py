@@ -158,7 +158,7 @@ def acquire(
                 "a balanced batch takes turns between classes, and `label` asks for one",
                 fix="batch",
             )
-        wanted = class_position(label, class_names, "label")
+        wanted = class_position(label, class_names)
         weight = np.where(np.arange(len(weight)) == wanted, weight, 0.0)
     need = _acquisition_need_of_pool(pool, weight, loss)
     score = need.sum(axis=1)

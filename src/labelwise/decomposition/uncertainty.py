@@ -222,7 +222,7 @@ class Uncertainty(Result[ArrayT]):
         """
         if label is None:
             return self.sum().top(n, by=by)
-        name = self.class_names[class_position(label, self.class_names, "label")]
+        name = self.class_names[class_position(label, self.class_names)]
         return replace(self[name].top(n, by=by), label=name)
 
     def to_frame(

@@ -257,7 +257,7 @@ def softmax_of_members(logits: Array) -> Array:
     if not is_dask_array(logits):
         return _checked_softmax_of_members(logits)
     kind = widen(logits[:0, ...]).dtype
-    return in_one_chunk(logits, [-1], "logits", stacklevel=5).map_blocks(
+    return in_one_chunk(logits, [-1], "logits").map_blocks(
         _checked_softmax_of_members, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
     )
 

@@ -57,7 +57,7 @@ def plot_labels(
     unit = ""
     if getattr(u.loss, "base", None) == 2 and np.ndim(u.unit) == 0:
         unit = " (bits)"
-    top = float(np.max((epistemic + aleatoric)[shown], initial=0.0))
+    top = np.max((epistemic + aleatoric)[shown], initial=0.0)
     ax.set(ylabel=f"uncertainty{unit}", ylim=(0, 1.05 * top or 1))
     return ax
 
