@@ -69,7 +69,7 @@ def read_frame(x: Any, name: str) -> Labeled:
     rows = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
-    distinct_names(x.columns, f"the columns of `{name}`", "rename")
+    distinct_names(x.columns, f"the columns of `{name}`", fix="rename")
     texts = [column for column in x.columns if not _is_numeric_column(x[column])]
     if len(texts) == 1:
         words = x[texts[0]].to_list()
@@ -121,7 +121,7 @@ def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | N
 def _names_of_axis(labels: Any, name: str) -> Names | None:
     if labels is None or is_positions(labels):
         return None
-    return distinct_names(labels, f"each axis of `{name}`", "rename")
+    return distinct_names(labels, f"each axis of `{name}`", fix="rename")
 
 
 def names_by_position(names: Mapping[Any, Any]) -> Names | None:

@@ -110,7 +110,7 @@ def read_names(
     values = frame.values
     names = frame.labels[columns]
     if names is not None:
-        names = distinct_names(names, f"the classes of `{name}`", "rename")
+        names = distinct_names(names, f"the classes of `{name}`", fix="rename")
     if names is None or is_positions(names):
         names = class_names
     elif class_names is not None:
@@ -170,9 +170,11 @@ def _stack_member_frames(
             if axis != columns:
                 order = row_order(wanted, given, f"{titles[0]} of `{name}`", f"{title} of `{name}`")
             elif wanted is not None and given is not None:
-                names_given = distinct_names(given, f"the classes of `{name}`", "rename")
+                names_given = distinct_names(given, f"the classes of `{name}`", fix="rename")
                 names_wanted = tuple(map(str, wanted))
-                order = order_of_names(names_given, names_wanted, f"{title} of `{name}`", "rename")
+                order = order_of_names(
+                    names_given, names_wanted, f"{title} of `{name}`", fix="rename"
+                )
             if order is not None:
                 x = np.take(x, order, axis=axis)
         if x.shape != first.values.shape:
