@@ -343,7 +343,7 @@ def group_codes(groups: Any, n: int, name: str = "groups") -> tuple[Any, int]:
         )
     if groups.dtype.kind == "f" and np.isnan(groups).any():
         raise ValueError(
-            f"`{name}` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each "
+            f"`{name}` must not be NaN; {np.isnan(groups).sum()} of {n} are. Give each "
             "instance without a group its own group"
         )
     values, code = np.unique(groups.reshape(-1), return_inverse=True)

@@ -56,7 +56,7 @@ def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
 def _as_array(x: Any, name: str) -> Array:
     """``x`` as an array of its own library, or of NumPy if it has none."""
     if isinstance(x, np.ma.MaskedArray):
-        missing = int(np.sum(np.ma.getmaskarray(x)))
+        missing = np.sum(np.ma.getmaskarray(x))
         if missing:
             raise InputError(
                 f"`{name}` must be complete; got a masked array with {missing} of {x.size} values "
@@ -123,7 +123,7 @@ def check_finite(x: Array, name: str, **fix: Any) -> None:
     value = "NaN" if np.isnan(to_numpy(x)[first]) else "infinity"
     raise InputError(
         (
-            f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of "
+            f"`{name}` must be finite; got {value} at index {first} ({bad.sum()} of "
             f"{bad.size} values are not finite)"
         ),
         **fix,

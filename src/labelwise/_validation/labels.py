@@ -214,7 +214,7 @@ def positions(
         found = np.array([place_of.get(value, -1) for value in values.tolist()], int)[inverse]
     if found.min(initial=0) >= 0:
         return found
-    first = int(np.argmax(found < 0))
+    first = np.argmax(found < 0)
     label = labels[first].item()
     place = "" if row is None else f" in row {row + first}"
     if isinstance(label, str):

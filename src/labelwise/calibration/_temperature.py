@@ -74,7 +74,7 @@ def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
     # The mean over members need not be convex in s: first a grid.
     grid = np.linspace(log(BOUNDS[0]), log(BOUNDS[1]), 41)
     with ThreadPoolExecutor(thread_count()) as pool:
-        i = int(np.argmin([objective(s) for s in grid]))
+        i = np.argmin([objective(s) for s in grid])
         if i in (0, len(grid) - 1):
             where = "infinity. Are `y_true` and the classes in the same order?"
             if i == 0:

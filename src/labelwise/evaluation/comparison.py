@@ -246,7 +246,7 @@ def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:
 
 def _blocks(group: np.ndarray, rng: np.random.Generator, most: int = BLOCKS) -> np.ndarray:
     """The block of each case: groups 0, 1, … at random, as many in each."""
-    n_groups = int(group.max()) + 1
+    n_groups = group.max() + 1
     n_blocks = min(BLOCKS, most, n_groups)
     if n_blocks < 2:
         raise InputError(f"the comparison needs at least 2 independent cases; got {n_blocks}")
@@ -267,7 +267,7 @@ def compare(
     """
     from scipy.special import stdtr
 
-    b = int(block.max()) + 1
+    b = block.max() + 1
     values = np.empty((b + 1, len(scores)))
     for rows in row_blocks(b + 1, len(block)):
         left_out = np.arange(-1, b)[rows]

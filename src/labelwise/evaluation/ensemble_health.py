@@ -80,7 +80,7 @@ class EnsembleCheck(Check):
         if len(self.findings) > MAX_SENTENCES:
             sentences.append(f"… and {counted(len(self.findings) - MAX_SENTENCES, 'more fault')}.")
         if self.effective_members is not None:
-            lowest = int(np.argmin(self.effective_members))
+            lowest = np.argmin(self.effective_members)
             sentences.append(
                 f"Effective number of members: {fixed(self.effective_members.mean(), 1)} on "
                 "average, lowest for "

@@ -164,7 +164,7 @@ def read_votes(
     keep = total[:, 0] >= 2
     if keep.sum() < 2:
         raise ValueError(
-            f"`votes` must have at least 2 cases with 2 votes or more; got {int(keep.sum())} of "
+            f"`votes` must have at least 2 cases with 2 votes or more; got {keep.sum()} of "
             f"{n}. One vote cannot tell disagreement from error"
         )
     code, _ = group_codes(groups, n)

@@ -99,7 +99,7 @@ def key_columns(table: Table, columns: Columns, id_column: str) -> Sequence[str]
 
 
 def _count_combinations(table: Table, names: Sequence[str]) -> int:
-    return int(number_combinations(table, names).max(initial=-1)) + 1
+    return number_combinations(table, names).max(initial=-1) + 1
 
 
 def number_combinations(table: Table, names: Sequence[str]) -> np.ndarray:
