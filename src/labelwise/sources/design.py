@@ -117,7 +117,7 @@ def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
     overlap = False
     if cells.ndim == 2:
         products = np.outer(cells.sum(axis=1), cells.sum(axis=0))
-        overlap = np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max()
+        overlap = bool(np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max())
     if overlap:
         weights = weights / cells[tuple(codes)] / cells.size
     return Design(levels, np.array(codes), weights), overlap
