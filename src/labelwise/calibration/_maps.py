@@ -15,7 +15,7 @@ class IsotonicMap:
     y: np.ndarray
 
     def __call__(self, p: np.ndarray) -> np.ndarray:
-        return np.interp(p, self.x, self.y)
+        return np.asarray(np.interp(p, self.x, self.y))
 
 
 def fit_isotonic(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> IsotonicMap:
