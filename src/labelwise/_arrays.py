@@ -200,7 +200,7 @@ def quotient(top: Any, bottom: Any, otherwise: float = np.nan) -> np.ndarray:
     >>> quotient(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
     array([0.5, nan])
     """
-    above = np.asarray(bottom) > 0
+    above = bottom > 0
     return np.where(above, top / np.where(above, bottom, 1), otherwise)
 
 

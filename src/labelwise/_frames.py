@@ -65,8 +65,8 @@ def read_frame(x: Any, name: str) -> Labeled:
     library = library_of_frame(x)
     if library == "xarray":
         labels = tuple(map(x.indexes.get, x.dims))
-        return Labeled(np.asarray(x.values), labels, tuple(map(str, x.dims)))
-    rows: Any = x.index if library == "pandas" else None
+        return Labeled(x.values, labels, tuple(map(str, x.dims)))
+    rows = x.index if library == "pandas" else None
     if len(x.shape) == 1:
         return Labeled(np.asarray(x), (rows,))
     distinct_names(x.columns, f"the columns of `{name}`", fix="rename")
@@ -81,7 +81,7 @@ def read_frame(x: Any, name: str) -> Labeled:
 
 def _is_numeric_column(column: Any) -> bool:
     if hasattr(column.dtype, "is_numeric"):  # polars
-        return bool(column.dtype.is_numeric())
+        return column.dtype.is_numeric()
     return getattr(column.dtype, "kind", "O") in "biufc"
 
 
@@ -276,7 +276,7 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
     if library_of_frame(owner) is None:
         ids = getattr(owner, "ids", None)
     first = "the predictions"
-    nameless: str | None = None  # what has no index, if it came first
+    nameless = None  # what has no index, if it came first
     if owner is not None and ids is None:
         nameless = first
     result = []
@@ -323,7 +323,7 @@ def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None
     module = imported(library, f"this table needs {library}", "tables")
     table = {}
     for name, values in columns.items():
-        column: Any = np.asarray(values)
+        column = np.asarray(values)
         if column.dtype.kind in "OUST":  # text as Python's strings
             column = column.tolist()
         table[name] = column
@@ -349,7 +349,7 @@ def instance_frame(
     (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
     their positions.
     """
-    table: dict[str, Any] = {}
+    table = {}
     if where is not None:
         table["rank"] = np.arange(1, len(where) + 1)
     elif repeat > 1:
@@ -374,7 +374,7 @@ def index_columns(shape: Shape, ids: Any = None, where: np.ndarray | None = None
     if where is None:
         where = np.arange(size)
     if ids is not None:
-        given = np.asarray(to_numpy(ids))
+        given = to_numpy(ids)
         if given.shape not in (shape, (size,)):
             raise InputError(
                 f"`ids` must name each of the {size} instances, shape {shape}; got shape "

@@ -134,7 +134,8 @@ class Resampling:
         ``units`` is the number of groups (or instances) that matter for each value, if not all do.
         """
         replicates = np.asarray(replicates)
-        units = np.asarray(self.n_groups if units is None else units)
+        if units is None:
+            units = self.n_groups
         low, high = percentiles(replicates, self.confidence)
         few = units < MIN_UNITS_FOR_PERCENTILES
         if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
@@ -200,7 +201,7 @@ def t_interval(
         relative = half / np.where(inside, value - lowest, 1)
         low, high = (lowest + (value - lowest) * np.exp(sign * relative) for sign in (-1, 1))
         return np.where(inside, low, value), np.where(inside, high, value)
-    width = np.asarray(highest - lowest)
+    width = highest - lowest
     scale = np.where(width > 0, width, 1)
     share = np.where(width > 0, (value - lowest) / scale, 1)
     unseen = 1 - ((1 - confidence) / 2) ** (1 / np.fmax(units, 1))
@@ -218,7 +219,7 @@ def t_interval(
 
 def is_zero_error(se: Any, scale: Any = 1.0) -> Any:
     """Whether a standard error is 0 up to rounding: all units showed the same."""
-    return np.asarray(se) <= 1e-12 * scale
+    return se <= 1e-12 * scale
 
 
 def t_interval_with_extremes(
@@ -245,7 +246,7 @@ def t_interval_with_extremes(
     error_of_added = weight * np.hypot(lowest - center, highest - center) / more
     half = t_quantile(np.fmax(df, 1), confidence) * np.hypot(se * n / more, error_of_added)
     low, high = np.minimum(center - half, value), np.maximum(center + half, value)
-    spread_known = np.asarray(n) > 1
+    spread_known = n > 1
     return np.where(spread_known, np.fmax(low, lowest), lowest), np.where(
         spread_known, np.fmin(high, highest), highest
     )
@@ -342,7 +343,7 @@ def group_codes(groups: Any, n: int, name: str = "groups") -> tuple[Any, int]:
         )
     if groups.dtype.kind == "f" and np.isnan(groups).any():
         raise ValueError(
-            f"`{name}` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each "
+            f"`{name}` must not be NaN; {np.isnan(groups).sum()} of {n} are. Give each "
             "instance without a group its own group"
         )
     values, code = np.unique(groups.reshape(-1), return_inverse=True)

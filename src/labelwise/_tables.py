@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import prod
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Tabular(Shown):
     def _columns(self) -> dict[str, Any]:
         """Columns of equal length; unless a result says otherwise, one row of its numbers."""
         columns: dict[str, Any] = {}
-        for field in fields(cast(Any, self)):
+        for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if isinstance(value, Estimate):
                 columns |= value.columns(field.name)

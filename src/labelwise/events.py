@@ -83,7 +83,7 @@ class Place(int):
 def _places_of_labels(n: int, names: Sequence[str] | None) -> dict[Label, int]:
     """The position of each class by all that it may be called."""
     places: dict[Label, int] = {}
-    numbers: Iterable[int] = range(n)
+    numbers = range(n)
     if names is not None:
         places = dict(zip(names, range(n), strict=True))
         values = integer_names(names)

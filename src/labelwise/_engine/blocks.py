@@ -87,17 +87,17 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
     first = int(q.n_members is not None)  # the axis of members comes before those of instances
     # In `blockwise` each axis has a label: those of the instances are shared by all arrays.
     instances = tuple(f"instance {axis}" for axis in range(n_batch))
-    empty: dict[str, np.ndarray] = {}
-    operands: list[Any] = []
+    empty = {}
+    operands = []
     for key, x in arrays.items():
         has_instances = x.ndim >= first + n_batch  # weights may be the same for all
         after = first + n_batch if has_instances else first
         shape = (*x.shape[:first], *[0] * has_instances, *x.shape[after:])
         empty[key] = np.full(shape, 1 / shape[0] if key == "weights" else 1, x.dtype)
-        labels: list[Any] = [f"{key} {axis}" for axis in range(x.ndim)]
+        labels = [f"{key} {axis}" for axis in range(x.ndim)]
         labels[first:after] = instances[: after - first]
         others = [axis for axis, label in enumerate(labels) if label not in instances]
-        whole = in_one_chunk(da.asarray(x), others, _ARGUMENTS.get(key, key), stacklevel=5)
+        whole = in_one_chunk(da.asarray(x), others, _ARGUMENTS.get(key, key))
         operands += [whole, tuple(labels)]
     # an empty batch in NumPy shows what can be known of a result before any value is
     examples = f(q.with_values(**empty, ids=None))
@@ -141,7 +141,7 @@ def _arrays_of_block(
     return _arrays_in(f(template.with_values(**arrays).with_valid_values()))
 
 
-def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 3) -> Array:
+def in_one_chunk(x: Array, axes: Iterable[int], name: str) -> Array:
     """``x`` with each of the ``axes`` (of members and classes) in one chunk."""
     axes = [axis % x.ndim for axis in axes]
     if all(len(x.chunks[axis]) == 1 for axis in axes):
@@ -152,9 +152,9 @@ def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 
         f"{tuple(chunks[0] for chunks in x.chunks)}; they are put together "
         "first, which moves all of the data. Chunk it over the instances only, for example with "
         f"{name}.rechunk({{{wanted}}})",
-        stacklevel=stacklevel,
+        stacklevel=5,
     )
-    sizes: dict[int, Any] = {}
+    sizes = {}
     if not np.any(np.isnan(x.shape)):  # unknown sizes cannot be chosen anew
         sizes = dict.fromkeys(range(x.ndim), "auto")
     return x.rechunk(sizes | dict.fromkeys(axes, -1))

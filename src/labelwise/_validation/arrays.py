@@ -56,7 +56,7 @@ def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
 def _as_array(x: Any, name: str) -> Array:
     """``x`` as an array of its own library, or of NumPy if it has none."""
     if isinstance(x, np.ma.MaskedArray):
-        missing = int(np.sum(np.ma.getmaskarray(x)))
+        missing = np.sum(np.ma.getmaskarray(x))
         if missing:
             raise InputError(
                 f"`{name}` must be complete; got a masked array with {missing} of {x.size} values "
@@ -116,14 +116,14 @@ def check_finite(x: Array, name: str, **fix: Any) -> None:
     """
     xp = namespace(x)
     good = xp.isfinite(x)
-    if bool(xp.all(good)):
+    if xp.all(good):
         return
     bad = ~to_numpy(good)
     first = tuple(int(i) for i in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(to_numpy(x)[first]) else "infinity"
     raise InputError(
         (
-            f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of "
+            f"`{name}` must be finite; got {value} at index {first} ({bad.sum()} of "
             f"{bad.size} values are not finite)"
         ),
         **fix,
@@ -250,4 +250,4 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
             f"the {option.replace('_', ' ')} must be one of the {ndim} axes of `{name}`, from "
             f"{-ndim} to {ndim - 1}; got {axis}"
         )
-    return int(axis % ndim)
+    return axis % ndim

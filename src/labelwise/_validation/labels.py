@@ -214,7 +214,7 @@ def positions(
         found = np.array([place_of.get(value, -1) for value in values.tolist()], int)[inverse]
     if found.min(initial=0) >= 0:
         return found
-    first = int(np.argmax(found < 0))
+    first = np.argmax(found < 0)
     label = labels[first].item()
     place = "" if row is None else f" in row {row + first}"
     if isinstance(label, str):
@@ -234,20 +234,18 @@ def positions(
     )
 
 
-def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
-    """The position of one class: text is its name; a whole number is its name where all names are
-    integers, else its position.
+def class_position(label: Any, names: Sequence[str]) -> int:
+    """The position of one class, called ``label``: text is its name; a whole number is its name
+    where all names are integers, else its position.
 
-    >>> class_position(1, ["cat", "dog"], "label"), class_position(1, ["1", "2"], "label")
+    >>> class_position(1, ["cat", "dog"]), class_position(1, ["1", "2"])
     (1, 0)
     """
     if isinstance(label, bool) or not (isinstance(label, str) or hasattr(label, "__index__")):
-        raise TypeError(
-            f"`{parameter}` must be a class: its name, or a whole number; got {label!r}"
-        )
+        raise TypeError(f"`label` must be a class: its name, or a whole number; got {label!r}")
     if not isinstance(label, str):
         label = index(label)
-    return int(positions(np.asarray([label]), parameter, names)[0])
+    return int(positions(np.asarray([label]), "label", names)[0])
 
 
 def integer_names(names: Sequence[str]) -> np.ndarray | None:

@@ -57,10 +57,10 @@ def check_range(probs: Array, name: str, tolerance: float, kind: str) -> None:
         f"{tuple(probs.shape)}"
     )
     fix: str | None = "clip"
-    if low >= 0 and bool(xp.all(xp.abs(xp.sum(probs, axis=-1) - 100) < 1)):
+    if low >= 0 and xp.all(xp.abs(xp.sum(probs, axis=-1) - 100) < 1):
         sentence += ". They sum to 100. Percentages? Divide by 100"
         fix = None
-    elif bool(xp.all(probs == xp.round(probs))):
+    elif xp.all(probs == xp.round(probs)):
         fix = "logits_or_labels"
     elif low < -1e-3 or high > 1.5:
         fix = "logits"
@@ -127,7 +127,7 @@ def check_logits(logits: Array, *, exclusive: bool) -> None:
             ),
             fix="not_logits",
         )
-    if prod(shape) >= 16 and bool(xp.any((logits > 0) & (logits < 1))):
+    if prod(shape) >= 16 and xp.any((logits > 0) & (logits < 1)):
         note = InputNote(
             f"All {prod(shape):,} values of `logits` lie between 0 and 1, which logits rarely do",
             fix="maybe_not_logits",
@@ -144,5 +144,5 @@ def rows_that_sum_to_one(x: Array, tolerance: float = 1e-2) -> int:
 
 def sum_to_one_everywhere(x: Array) -> bool:
     """Whether ``x`` has more than a few rows (..., K), and each of them sums to 1."""
-    n_rows = int(prod(x.shape[:-1]))
+    n_rows = prod(x.shape[:-1])
     return n_rows >= FEW_ROWS and rows_that_sum_to_one(x) == n_rows

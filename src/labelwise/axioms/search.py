@@ -52,7 +52,7 @@ class CandidateGroup:
         self.setting = AxiomSetting(measure, n_classes, tuple(part))
         batch = np.clip(PROBABILITIES_PER_BATCH // (n_classes * n_members), MIN_BATCH, MAX_BATCH)
         self.candidates = draw_candidates(rng, n_members, int(batch), n_classes)
-        self.scale = float(np.abs(self.setting.total(self.candidates.q)).max())
+        self.scale = np.abs(self.setting.total(self.candidates.q)).max()
 
     def compare(self, rule: AxiomRule, c: Candidate) -> tuple[Ensemble, np.ndarray, Comparison]:
         """Q, the measure at Q, and what the rule compares it with."""
@@ -84,10 +84,10 @@ class CandidateGroup:
     def breaks(self, rule: AxiomRule, gap: float) -> bool:
         if rule.relation == ">":
             return self.ties(gap)
-        return bool(gap > rule.tolerance * self.scale)
+        return gap > rule.tolerance * self.scale
 
     def ties(self, gap: float) -> bool:
-        return bool(gap >= -TIE_TOLERANCE * self.scale)
+        return gap >= -TIE_TOLERANCE * self.scale
 
     def show(self, rule: AxiomRule, measure: str, place: int) -> Counterexample:
         """One candidate as a counterexample."""

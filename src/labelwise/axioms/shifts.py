@@ -174,7 +174,7 @@ def _ensemble_on_simplex(q: Ensemble, atoms: np.ndarray, weights: np.ndarray) ->
     """``q`` moved to ``atoms``, rounding errors on the boundary removed; an error if they lie
     outside.
     """
-    lowest = float(atoms.min(initial=0))
+    lowest = atoms.min(initial=0)
     if lowest < -1e-12:
         raise ValueError(
             f"`z` leaves the probability simplex: a probability would become {lowest:.4g}. "

@@ -139,7 +139,7 @@ class AxiomTable(Tabular):
     def _columns(self) -> dict[str, Any]:
         by_key = self._by_key()
         axioms = list(dict.fromkeys(axiom for axiom, _ in by_key))
-        columns: dict[str, Any] = {"axiom": axioms}
+        columns = {"axiom": axioms}
         for measure in MEASURES:
             found = [by_key.get((axiom, measure)) for axiom in axioms]
             columns[measure] = ["-" if result is None else result.verdict for result in found]

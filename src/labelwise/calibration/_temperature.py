@@ -25,9 +25,7 @@ def logits_of_classes(probs: Array) -> Array:
 def logits_of_labels(p: np.ndarray) -> np.ndarray:
     """log p − log(1 − p); 0 and 1 are moved by the smallest number that makes both finite."""
     limits = np.finfo(float)
-    return np.asarray(
-        np.log(np.maximum(p, limits.tiny)) - np.log(np.maximum(1 - p, limits.eps / 2))
-    )
+    return np.log(np.maximum(p, limits.tiny)) - np.log(np.maximum(1 - p, limits.eps / 2))
 
 
 def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -68,7 +66,7 @@ def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
             of_members = truth[:, rows] / temperature - np.log(odds.sum(axis=-1))
             of_members += log_weights[:, rows]
             top = of_members.max(axis=0)
-            return np.asarray(top + np.log(np.exp(of_members - top).sum(axis=0)))
+            return top + np.log(np.exp(of_members - top).sum(axis=0))
 
         log_p = np.concatenate([*pool.map(log_likelihood, blocks)])
         return float((s / PRIOR_SD) ** 2 / 2 / n - log_p.mean())
@@ -76,7 +74,7 @@ def fit_temperature(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
     # The mean over members need not be convex in s: first a grid.
     grid = np.linspace(log(BOUNDS[0]), log(BOUNDS[1]), 41)
     with ThreadPoolExecutor(thread_count()) as pool:
-        i = int(np.argmin([objective(s) for s in grid]))
+        i = np.argmin([objective(s) for s in grid])
         if i in (0, len(grid) - 1):
             where = "infinity. Are `y_true` and the classes in the same order?"
             if i == 0:

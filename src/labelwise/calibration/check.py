@@ -218,5 +218,5 @@ def _simultaneous_lower_bounds(
     for noise in noises:
         scale = np.quantile(noise, 0.95, axis=0)
         largest = np.max(quotient(noise, scale, 0), axis=(1, 2))
-        bounds.append(scale * max(1.0, float(np.quantile(largest, confidence))))
-    return np.asarray(np.maximum(value - np.maximum(*bounds), 0))
+        bounds.append(scale * max(1.0, np.quantile(largest, confidence)))
+    return np.maximum(value - np.maximum(*bounds), 0)

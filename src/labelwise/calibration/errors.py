@@ -122,7 +122,7 @@ def _simulated_gaps(binned: BinnedForecasts, n: int, rng: np.random.Generator) -
     hits = rng.binomial(
         outcomes.astype(int), np.minimum(expected / outcomes, 1), (n, len(outcomes))
     )
-    return np.asarray((hits - expected) / len(binned.cell))
+    return (hits - expected) / len(binned.cell)
 
 
 def top_label_error(confidence: np.ndarray, right: np.ndarray, n_bins: int = 15) -> float:

@@ -89,7 +89,7 @@ class BinnedForecasts:
     @cached_property
     def gaps(self) -> np.ndarray:
         """(cells,)."""
-        return np.asarray(self.sums(self.outcome - self.forecast) / len(self.cell))
+        return self.sums(self.outcome - self.forecast) / len(self.cell)
 
     def errors(self, gaps: np.ndarray) -> np.ndarray:
         """Sums of the bins' absolute gaps, (..., binnings), from gaps of the cells, (...,

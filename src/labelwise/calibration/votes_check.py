@@ -192,7 +192,7 @@ class _TestedCells:
     def mean_gaps(self, claims: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Mean of claim minus observation in each cell, over all cases with these weights."""
         gaps = claims - self.observed
-        return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
+        return self.sums(weights[:, None] * gaps) / weights.sum()
 
 
 def _p_value_of_claims(gap: np.ndarray, replicated: np.ndarray) -> float:
@@ -216,7 +216,7 @@ def _relative_error_of_claims(
     """The largest relative error of a label that the simultaneous intervals of the gaps allow."""
     variance = ((replicated - gap) ** 2).mean(axis=0)
     largest = np.max(_gap_in_standard_errors(replicated - gap, variance), axis=1)
-    off = np.abs(gap) + float(np.quantile(largest, confidence)) * np.sqrt(variance)
+    off = np.abs(gap) + np.quantile(largest, confidence) * np.sqrt(variance)
     return float(np.max(np.where(off > 0, quotient(off, seen, np.inf), 0)))
 
 

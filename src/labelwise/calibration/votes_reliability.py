@@ -56,7 +56,7 @@ class VoteReliability(Tabular):
         return title
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {"label": self.class_names}
+        columns = {"label": self.class_names}
         for name in PARTS:
             columns |= getattr(self, name).labels.ratio.columns(name)
         return columns

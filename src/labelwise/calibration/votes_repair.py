@@ -73,7 +73,7 @@ class VoteCalibration(Tabular):
         return title
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {"label": self.class_names}
+        columns = {"label": self.class_names}
         for part, claimed, repaired in zip(PARTS, self.claimed, self.repaired, strict=True):
             columns[f"{part}_claimed"] = claimed
             columns[part] = repaired
@@ -174,4 +174,4 @@ def apply_maps(means: Maps, shares: Maps, mean: np.ndarray, u: Uncertainty) -> n
 
 def _entropy_of_mean(mean: np.ndarray) -> np.ndarray:
     mean = np.clip(mean, 0, 1)
-    return np.asarray(mean * (1 - mean))
+    return mean * (1 - mean)

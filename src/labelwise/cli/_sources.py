@@ -36,7 +36,7 @@ def compare_members(loaded: Predictions, loss: LossName) -> Section:
     found = decompose(q, loss).sources(rng=0)
     right = None
     if loaded.y_true is not None and not loaded.multilabel:
-        right = (np.asarray(q.probs).argmax(-1) == loaded.true_class).mean(axis=1)  # (M,)
+        right = (q.probs.argmax(-1) == loaded.true_class).mean(axis=1)  # (M,)
     levels: list[dict[str, Any]] = []
     for factor in found.factors:
         for level, share in found.level_shares(factor).items():

@@ -49,12 +49,12 @@ def candidates(tags: np.ndarray, only: Sequence[str], exclude: Sequence[str]) ->
 def compare_tags(found: InstanceSummary, tags: np.ndarray) -> tuple[list[dict[str, Any]], str]:
     """Accuracy and uncertainty of the cases with each tag, beside all of them."""
     numbers = {"accuracy": found.right, "expected_accuracy": found.confidence, **found.scores}
-    rows: dict[str, Any] = {"all cases": slice(None)}
+    rows = {"all cases": slice(None)}
     for tag in sorted(set(tags) - {""}):
         rows[tag] = tags == tag
     records = []
     for tag, here in rows.items():
-        record: dict[str, Any] = {"tag": tag, "instances": len(tags[here])}
+        record = {"tag": tag, "instances": len(tags[here])}
         for name, values in numbers.items():
             record[name] = values[here].mean()
         records.append(record)

@@ -37,7 +37,7 @@ def command(data: str, output: Path) -> None:
         raise FileExistsError(
             f"{str(output)!r} exists and is not a labelwise report; choose another name with -o"
         )
-    others: dict[str, Predictions] = {}
+    others = {}
     if data == "fashion":
         fashion = load_fashion_ensemble()
         cases = Predictions(q=fashion.ensemble, y_true=fashion.y_true)

@@ -137,7 +137,7 @@ def acquire(
     allowed: Any = slice(None)
     among = "the pool's"
     if candidates is not None:
-        allowed, among = np.asarray(to_numpy(candidates)), "the candidates'"
+        allowed, among = to_numpy(candidates), "the candidates'"
         if allowed.dtype != bool or allowed.shape != (n,):
             raise ValueError(f"`candidates` must say True or False of each of the {n} cases")
     places = np.arange(n)[allowed]
@@ -158,7 +158,7 @@ def acquire(
                 "a balanced batch takes turns between classes, and `label` asks for one",
                 fix="batch",
             )
-        wanted = class_position(label, class_names, "label")
+        wanted = class_position(label, class_names)
         weight = np.where(np.arange(len(weight)) == wanted, weight, 0.0)
     need = _acquisition_need_of_pool(pool, weight, loss)
     score = need.sum(axis=1)
@@ -198,7 +198,7 @@ def _cost_of_missing_each_class(costs: Costs, q: Distribution | Predictions) -> 
     table = costs.problem(task, q.n_classes, q.class_names)[0].table
     if task == "per_label":
         return table[:, 1, 0]
-    return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
+    return (table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1)
 
 
 def _acquire_in_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:

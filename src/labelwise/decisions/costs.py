@@ -183,7 +183,7 @@ class Costs:
         if self.matrix is None:
             alarm = costs_per_class("false_alarm", self.false_alarm, names, 0.0)
             missed = costs_per_class("missed", self.missed, names, self.default)
-            table: np.ndarray = missed[:, None] + alarm
+            table = missed[:, None] + alarm
             np.fill_diagonal(table, 0.0)
             return table
         if len(self.matrix) != len(names):
@@ -210,7 +210,7 @@ class Costs:
                 "these costs are given by class name, but the prediction has no class names",
                 fix="class_names_or_costs",
             )
-        names: tuple[str, ...] = self.class_names or tuple(map(str, range(n_classes)))
+        names = self.class_names or tuple(map(str, range(n_classes)))
         if len(names) != n_classes:
             raise ValueError(
                 f"these costs are for {len(names)} classes; the prediction has K = {n_classes}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -284,7 +284,7 @@ def decide(
     >>> plan.action, plan.expected_cost, plan.admissible.tolist()  # the threshold is 1/21
     (array([1, 0]), array([0.98, 0.8 ]), [[True, True], [True, False]])
     """
-    if not isinstance(cast(Any, q), Distribution | Predictions):
+    if not isinstance(q, Distribution | Predictions):
         raise not_a_distribution(q)
     check_is_costs(costs)
     multilabel = q.multilabel if isinstance(q, Predictions) else not q.exclusive

@@ -33,7 +33,7 @@ class DecisionProblem:
 
     @property
     def n_outcomes(self) -> int:
-        return int(self.table.shape[-1])
+        return self.table.shape[-1]
 
     @property
     def _labels(self) -> tuple[np.ndarray, ...]:
@@ -55,8 +55,8 @@ class DecisionProblem:
         (..., K).
         """
         if self.table.ndim == 2:
-            return np.asarray(p @ self.table)
-        return np.asarray(np.sum(p[..., None] * self.table, axis=-2))
+            return p @ self.table
+        return np.sum(p[..., None] * self.table, axis=-2)
 
     def _best(self, risks: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The cheapest prediction or abstention and its cost, for an outcome with this total
@@ -109,7 +109,7 @@ class DecisionProblem:
 
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
-        return np.asarray(self.action_costs[(*self._labels, truth, action)])
+        return self.action_costs[(*self._labels, truth, action)]
 
     def paid(self, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of each case; for asked cases, averaged over the expert's possible
@@ -144,6 +144,4 @@ class DecisionProblem:
         labels = [label[:, None] for label in self._labels]
         after_right = self.action_costs[(*labels, np.arange(self.n_outcomes), response)]
         after_wrong = extreme(self.action_costs, axis=(-2, -1))
-        return np.asarray(
-            (1 - self.error) * extreme(after_right, axis=-1) + self.error * after_wrong
-        )
+        return (1 - self.error) * extreme(after_right, axis=-1) + self.error * after_wrong

@@ -40,7 +40,7 @@ def explain_decision(plan: Decisions, i: tuple[Any, ...], label: str | int | Non
     if plan.task == "per_label":
         if label is None:
             return _explain_all_labels(plan, i)
-        i = (*i, class_position(label, plan.class_names, "label"))
+        i = (*i, class_position(label, plan.class_names))
     elif label is not None:
         raise ValueError("`label` is for task='per_label'; this decision is about the whole case")
     return _decision_sentence(plan, i)
@@ -57,7 +57,7 @@ def _explain_all_labels(plan: Decisions, i: tuple[int, ...]) -> str:
         if code == ASK:
             parts = [_decision_sentence(plan, (*i, k)) for k in chosen]
         elif chosen:
-            cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
+            cost = to_numpy(plan.expected_cost)[i][chosen].sum()
             labels = first_names([plan.class_names[k] for k in chosen])
             parts.append(f"{phrase.format(labels)} (expected cost {number(cost)})")
     return "; ".join(parts)

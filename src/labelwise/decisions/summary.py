@@ -66,7 +66,7 @@ class DecisionSummary(Tabular):
         """Whether the decisions cost what the probabilities promised."""
         realized = f"Realized cost {number(self.cost_after)} per case"
         costs = f"{realized}, expected {number(self.expected_cost)}"
-        low, high = float(self.excess.low), float(self.excess.high)
+        low, high = self.excess.low, self.excess.high
         if np.isnan(low):
             return f"{costs}."
         if low == high == 0:  # all cases cost what was expected, such as the price of asking
@@ -163,15 +163,15 @@ def paired_saving(saved: np.ndarray, problem: DecisionProblem, confidence: float
     # By how much two policies can differ, given the truth; asking adds its price to whatever is
     # done after the answer. Of all labels together, whether each is present or not.
     differences = np.ptp(problem.action_costs, axis=-1) + (problem.ask or 0.0)
-    bound = float(np.sum(differences.max(axis=-1)))
-    mean, se = float(saved.mean()), float(saved.std(ddof=min(n - 1, 1))) / sqrt(n)
+    bound = np.sum(differences.max(axis=-1))
+    mean, se = float(saved.mean()), saved.std(ddof=min(n - 1, 1)) / sqrt(n)
     low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-bound, bound), n)
     return Estimate(mean, float(low), float(high), confidence, "paired t with extremes")
 
 
 def _cost_per_case(costs: np.ndarray) -> np.ndarray:
     """What each case costs; per label, what all its labels do."""
-    return np.asarray(costs.reshape(len(costs), -1).sum(axis=1))
+    return costs.reshape(len(costs), -1).sum(axis=1)
 
 
 def _counts_by_class(

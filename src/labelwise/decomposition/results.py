@@ -137,7 +137,7 @@ class Result(Shown, Generic[ArrayT]):
         """``f`` of the three parts, their error bounds and the regret, as fields of a new
         result.
         """
-        new: dict[str, Any] = {part: f(getattr(self, part)) for part in PARTS}
+        new = {part: f(getattr(self, part)) for part in PARTS}
         if self.error is not None:
             new["error"] = replace(self.error, **self.error._parts_mapped(f))
         if self.regret is not None:

@@ -196,7 +196,7 @@ class Uncertainty(Result[ArrayT]):
                 "`forecast` may exceed. Normalize lw.decompose without `forecast`"
             )
         if np.any(self.maximum == 0):
-            name = self.class_names[int(np.argmin(self.maximum))]
+            name = self.class_names[np.argmin(self.maximum)]
             raise InputError(
                 f"`normalized` divides by the largest value of each label, which is 0 for {name!r} "
                 "because one of its costs is 0"
@@ -222,7 +222,7 @@ class Uncertainty(Result[ArrayT]):
         """
         if label is None:
             return self.sum().top(n, by=by)
-        name = self.class_names[class_position(label, self.class_names, "label")]
+        name = self.class_names[class_position(label, self.class_names)]
         return replace(self[name].top(n, by=by), label=name)
 
     def to_frame(
@@ -268,7 +268,7 @@ class Uncertainty(Result[ArrayT]):
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
-        columns: Columns = {}
+        columns = {}
         for name, y in (("y_pred", y_pred), ("y_true", y_true)):
             if y is not None:
                 columns[name] = self._class_columns(y, name)
@@ -343,7 +343,7 @@ class Uncertainty(Result[ArrayT]):
         >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
         {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
         """
-        means: dict[str, float] = {}
+        means = {}
         if self.structure != "overlapping":
             means = self.sum().to_dict()
         return means | mean_columns(
@@ -369,7 +369,7 @@ class Uncertainty(Result[ArrayT]):
 
 def label_columns(columns: Columns, labels: Sequence[str]) -> Columns:
     """Columns (N,) as they are, and of those (N, K) one for each label: ``total.melanoma``."""
-    single: Columns = {}
+    single = {}
     for name, x in columns.items():
         if x.ndim == 1:
             single[name] = x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self
 
 from .._arrays import Array, Names, Pair, Shape, namespace
 from .._engine.compute import Computed
@@ -123,7 +123,7 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         valid.
         """
         new = object.__new__(type(self))
-        for field in fields(cast(Any, self)):
+        for field in fields(self):  # type: ignore[arg-type]
             vars(new)[field.name] = getattr(self, field.name)
         vars(new).update(values)
         return new

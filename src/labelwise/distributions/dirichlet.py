@@ -181,7 +181,7 @@ class DirichletMixture(_OfDirichlets[ArrayT]):
     @property
     def components(self) -> Dirichlet[ArrayT]:
         """The Dirichlet laws of the members, as instances of shape (M, ...)."""
-        laws: Dirichlet[ArrayT] = object.__new__(Dirichlet)  # known to be valid
+        laws = object.__new__(Dirichlet)  # known to be valid
         set_fields(laws, alpha=self.alpha, class_names=self.class_names)
         return laws
 
@@ -228,7 +228,7 @@ def _refuse_probabilities_as_alpha(alpha: Array) -> None:
         return
     xp, values = namespace(alpha), without_gradient(alpha)
     rows = xp.reshape(values, (-1, values.shape[-1]))
-    if bool(xp.all(rows == rows[:1, :])):  # one prior for all, such as 1/K
+    if xp.all(rows == rows[:1, :]):  # one prior for all, such as 1/K
         return
     raise InputError(
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
@@ -72,7 +72,8 @@ class Members(InArrays[ArrayT]):
         member_names: Sequence[str] | None = None,
     ) -> None:
         ids = None
-        if type(cast(Any, probs)) is not np.ndarray:  # which has no names
+        # an array of NumPy has no names
+        if type(probs) is not np.ndarray:  # type: ignore[comparison-overlap]
             given = read_names(
                 probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
             )
@@ -256,7 +257,7 @@ def softmax_of_members(logits: Array) -> Array:
     if not is_dask_array(logits):
         return _checked_softmax_of_members(logits)
     kind = widen(logits[:0, ...]).dtype
-    return in_one_chunk(logits, [-1], "logits", stacklevel=5).map_blocks(
+    return in_one_chunk(logits, [-1], "logits").map_blocks(
         _checked_softmax_of_members, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
     )
 
@@ -267,7 +268,7 @@ def _checked_softmax_of_members(logits: Array) -> Array:
         return widen(logits)
     xp = namespace(logits)
     largest = xp.max(logits, axis=-1, keepdims=True)
-    if values_known(logits) and not bool(xp.all(xp.isfinite(largest))):
+    if values_known(logits) and not xp.all(xp.isfinite(largest)):
         check_finite(
             xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits"
         )

@@ -150,7 +150,7 @@ class Intervals(InArrays[ArrayT]):
         xp, tolerance = namespace(low), SUM_TOLERANCE[dtype_name(low)]
         check_range(low, "lower", tolerance, "Ensemble")
         check_range(high, "upper", tolerance, "Ensemble")
-        if bool(xp.any(low > high)):
+        if xp.any(low > high):
             raise InputError(
                 f"`lower` must not be above `upper`; it is by up to {float(xp.max(low - high)):.4g}"
             )

@@ -166,7 +166,7 @@ def _stack_member_frames(
             part = part.transpose(*first.dims)  # which says so if dimensions differ
         x, labels, _ = read_frame(part, name)
         for axis, (wanted, given) in enumerate(zip(first.labels, labels, strict=False)):
-            order: Any = None
+            order = None
             if axis != columns:
                 order = row_order(wanted, given, f"{titles[0]} of `{name}`", f"{title} of `{name}`")
             elif wanted is not None and given is not None:

@@ -64,7 +64,7 @@ def uncertainty_scores(
 
 
 def _scores_of_parts(q: Distribution[Any], u: Uncertainty[Any]) -> tuple[np.ndarray, ...]:
-    summed: Any = u.sum()
+    summed = u.sum()
     if not u.loss.smooth:
         summed = ranking_scores(q, u.loss)  # a kink has exact ties
     return tuple([getattr(summed, part) for part in PARTS])

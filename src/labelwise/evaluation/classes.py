@@ -64,7 +64,7 @@ class ByClass(Tabular):
     @property
     def order(self) -> np.ndarray:
         """The positions of the classes in the order of `ranking`."""
-        value = np.asarray(self.ranked_means.epistemic.value)
+        value = self.ranked_means.epistemic.value
         return np.argsort(-value, kind="stable")  # NaN is last
 
     def _title(self) -> str:

@@ -48,12 +48,12 @@ class Criterion:
     @property
     def real(self) -> np.ndarray:
         """Whether a difference is more than chance, (M, M)."""
-        return np.asarray((self.difference.low > 0) | (self.difference.high < 0))
+        return (self.difference.low > 0) | (self.difference.high < 0)
 
     @property
     def beaten_by(self) -> np.ndarray:
         """How many measures are really better than each, (M,)."""
-        return np.asarray(np.sum(self.difference.high < 0, axis=1))
+        return np.sum(self.difference.high < 0, axis=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,7 +192,7 @@ def rejection(right: np.ndarray) -> Statistic:
         size, gain = np.diff(n, prepend=0), np.diff(sums, prepend=0)
         at_start = sums - gain - (n - size) * gain / np.maximum(size, 1)
         terms = gain + at_start * (harmonic[n] - harmonic[n - size])
-        return np.asarray(terms.sum(axis=-1) / n[..., -1])
+        return terms.sum(axis=-1) / n[..., -1]
 
     return area
 
@@ -246,11 +246,11 @@ def _scores(q: Distribution, more: More) -> dict[str, np.ndarray]:
 
 def _blocks(group: np.ndarray, rng: np.random.Generator, most: int = BLOCKS) -> np.ndarray:
     """The block of each case: groups 0, 1, … at random, as many in each."""
-    n_groups = int(group.max()) + 1
+    n_groups = group.max() + 1
     n_blocks = min(BLOCKS, most, n_groups)
     if n_blocks < 2:
         raise InputError(f"the comparison needs at least 2 independent cases; got {n_blocks}")
-    return np.asarray((rng.permutation(n_groups) % n_blocks)[group])
+    return (rng.permutation(n_groups) % n_blocks)[group]
 
 
 def compare(
@@ -267,7 +267,7 @@ def compare(
     """
     from scipy.special import stdtr
 
-    b = int(block.max()) + 1
+    b = block.max() + 1
     values = np.empty((b + 1, len(scores)))
     for rows in row_blocks(b + 1, len(block)):
         left_out = np.arange(-1, b)[rows]

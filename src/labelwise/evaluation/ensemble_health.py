@@ -80,7 +80,7 @@ class EnsembleCheck(Check):
         if len(self.findings) > MAX_SENTENCES:
             sentences.append(f"… and {counted(len(self.findings) - MAX_SENTENCES, 'more fault')}.")
         if self.effective_members is not None:
-            lowest = int(np.argmin(self.effective_members))
+            lowest = np.argmin(self.effective_members)
             sentences.append(
                 f"Effective number of members: {fixed(self.effective_members.mean(), 1)} on "
                 "average, lowest for "
@@ -125,7 +125,7 @@ def check_ensemble(q: Any, y_true: Any = None) -> EnsembleCheck:
         if y_true is None:
             y_true = part.y_true
         else:
-            y_true = np.asarray(to_numpy(y_true))[rows]
+            y_true = to_numpy(y_true)[rows]
     members, findings = _read_members(q, y_true)
 
     # A member on another scale would look like every other fault, too.
@@ -167,14 +167,14 @@ def _members_in_findings(findings: list[Finding]) -> set[int]:
 
 def _read_members(q: Any, y_true: Any) -> tuple[Members, list[Finding]]:
     """All members on evenly spaced instances, and what is wrong with the scale of some."""
-    findings: list[Finding] = []
+    findings = []
     if isinstance(q, Distribution):
         if q.members is None:
             raise TypeError(f"`q` must be an ensemble with members; {type(q).__name__} has none")
-        array = np.asarray(to_numpy(q.members[0]))
+        array = to_numpy(q.members[0])
         names = q.class_names
     else:
-        array, names = np.asarray(to_numpy(q)), None
+        array, names = to_numpy(q), None
         if array.ndim < 3 or array.dtype.kind != "f" or 0 in array.shape:
             raise ValueError(
                 "`q` must be an ensemble, or a floating array (members, ..., classes); got "

@@ -35,7 +35,7 @@ class UncertaintyIntervals(Tabular):
         return f"Uncertainty with {100 * self.total.confidence:g} % intervals over the members"
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {"label": self.class_names}
+        columns = {"label": self.class_names}
         for part in PARTS:
             columns |= getattr(self, part).columns(part)
         return columns

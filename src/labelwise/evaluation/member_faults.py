@@ -70,7 +70,7 @@ class Members:
 
     @property
     def n_instances(self) -> int:
-        return int(self.probs.shape[1])
+        return self.probs.shape[1]
 
     def without(self, numbers: Set[int]) -> Members:
         """The other members."""
@@ -106,18 +106,17 @@ def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
     away = members.probs - members.probs.mean(axis=1, keepdims=True)
     sizes = np.square(away).sum(axis=-1)  # (M, N)
     spread = sizes.mean(axis=-1)
-    still = spread <= max(CONSTANT * float(np.median(spread)), 1e-12)
+    still = spread <= max(CONSTANT * np.median(spread), 1e-12)
     if not still.any():
         return [], set()
     if still.all():
         is_fault = (
-            bool(_is_soft_probability(members.probs).any())
-            or members.n_instances >= MIN_EQUAL_VOTES
+            _is_soft_probability(members.probs).any() or members.n_instances >= MIN_EQUAL_VOTES
         )
     else:
         # Others that vary in a few rows only: a member may miss these, for instance all cases of a
         # rare class.
-        is_fault = bool(np.median(count_carriers(sizes[~still])) >= MIN_CARRIERS)
+        is_fault = np.median(count_carriers(sizes[~still])) >= MIN_CARRIERS
     which = np.flatnonzero(still).tolist()
     predict = "predicts" if len(which) == 1 else "predict"
     finding = members.finding("constant", which, f"{predict} (nearly) the same for all instances")
@@ -206,7 +205,7 @@ def _better_class_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray
 
 
 def _mean_and_error(x: np.ndarray) -> tuple[float, float]:
-    return float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x)))
+    return x.mean(), x.std(ddof=1) / np.sqrt(len(x))
 
 
 def _standardized_classes(x: np.ndarray) -> Array:
@@ -229,7 +228,7 @@ class Relation(NamedTuple):
 
     def is_lower_than(self, others: Sequence[Relation]) -> bool:
         """Whether it is like shuffled rows where the correlation of others is far above that."""
-        usual = float(np.median([other.correlation for other in others]))
+        usual = np.median([other.correlation for other in others])
         tells = usual > RELATED_ERRORS * self.error
         return tells and self.is_like_shuffled() and self.correlation < UNRELATED * usual
 
@@ -285,7 +284,7 @@ def _is_unrelated(members: Members, i: int, to_others: Relation) -> bool:
 
 def _relation_of_predictions(a: np.ndarray, b: np.ndarray) -> Relation:
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    size = np.linalg.norm(a) * np.linalg.norm(b)
     if size < 1e-9:
         return Relation(0.0, 1.0, 0.0)
     # The variance of Σ a_n · b_π(n) over all orders π is tr(AᵀA BᵀB) / (N − 1): of the two ways to
@@ -294,6 +293,6 @@ def _relation_of_predictions(a: np.ndarray, b: np.ndarray) -> Relation:
         products = (a.T @ a) * (b.T @ b)
     else:
         products = np.square(a @ b.T)
-    error = float(np.sqrt(products.sum() / (len(a) - 1))) / size
+    error = np.sqrt(products.sum() / (len(a) - 1)) / size
     carriers = min(float(count_carriers(np.square(x).sum(axis=-1))) for x in (a, b))
-    return Relation(float((a * b).sum()) / size, error, carriers)
+    return Relation((a * b).sum() / size, error, carriers)

@@ -76,9 +76,9 @@ def ranking_scores(
 
     def scores(part: Distribution[Any]) -> tuple[np.ndarray, ...]:
         u = decompose(with_exact_ties(part), loss, events=events)
-        summed: Any = u.sum(weights)
+        summed = u.sum(weights)
         total, aleatoric, epistemic = (as_double(getattr(summed, name)) for name in PARTS)
-        largest = float(np.max(u.loss.maximum))
+        largest = np.max(u.loss.maximum)
         floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR_DIGITS
         return rounded(total), rounded(aleatoric), rounded(epistemic, floor)
 

@@ -301,7 +301,7 @@ def _bootstrap_band(
 
     def values_of_band(curve: RejectionCurve) -> np.ndarray:
         on_grid = replace(curve, rejected=at, n_rejected=_count_rejected(curve.n, at))
-        return np.asarray(on_grid.value)
+        return on_grid.value
 
     points, numbers = [], []
     for counts in chain.from_iterable(resampling.counts()):

@@ -75,7 +75,7 @@ class Votes:
     @cached_property
     def disputed(self) -> np.ndarray:
         """Number of cases on which people disagree about each event, (E,)."""
-        return np.asarray(((self.yes > 0) & (self.yes < self.n)).sum(axis=0))
+        return ((self.yes > 0) & (self.yes < self.n)).sum(axis=0)
 
     @cached_property
     def without_each_annotator(self) -> np.ndarray:
@@ -98,7 +98,7 @@ class Votes:
 def claimed_share(u: Uncertainty) -> np.ndarray:
     """AU/TU; 1 where there is no uncertainty."""
     share = quotient(as_double(u.aleatoric), as_double(u.total), 1.0)
-    return np.asarray(np.minimum(share, 1.0))
+    return np.minimum(share, 1.0)
 
 
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -164,7 +164,7 @@ def read_votes(
     keep = total[:, 0] >= 2
     if keep.sum() < 2:
         raise ValueError(
-            f"`votes` must have at least 2 cases with 2 votes or more; got {int(keep.sum())} of "
+            f"`votes` must have at least 2 cases with 2 votes or more; got {keep.sum()} of "
             f"{n}. One vote cannot tell disagreement from error"
         )
     code, _ = group_codes(groups, n)

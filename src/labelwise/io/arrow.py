@@ -74,7 +74,7 @@ class ArrowTable(Table):
         """
         size = max(1, _BYTES_AT_ONCE // max(width * dtype.itemsize, 1))
         position = -1  # the row that comes next; unknown before the first reading, after an error
-        batches: Iterator[Any] = iter(())
+        batches = iter(())
         rest = np.empty((0, width), dtype)  # of the last batch
 
         @reading(self._path)

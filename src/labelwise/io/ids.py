@@ -99,7 +99,7 @@ def key_columns(table: Table, columns: Columns, id_column: str) -> Sequence[str]
 
 
 def _count_combinations(table: Table, names: Sequence[str]) -> int:
-    return int(number_combinations(table, names).max(initial=-1)) + 1
+    return number_combinations(table, names).max(initial=-1) + 1
 
 
 def number_combinations(table: Table, names: Sequence[str]) -> np.ndarray:
@@ -146,4 +146,4 @@ def order_by_ids(name: str, wanted: np.ndarray, file: str, there: np.ndarray) ->
                 f"{str(missing[0])!r}, only in {one}"
             )
     place = np.argsort(there, kind="stable")
-    return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])
+    return place[np.searchsorted(there, wanted, sorter=place)]

@@ -59,7 +59,7 @@ def _json_objects(path: Path) -> Iterator[dict[str, Any]]:
 
 def _stack_lists(path: Path, kind: str, lists: Sequence[Any]) -> np.ndarray:
     """(N, K), or (M, N, K) of lists of lists; every line must have the shape of the first."""
-    values: list[np.ndarray] = []
+    values = []
     for i, one in enumerate(lists):
         try:
             values.append(np.asarray(one, dtype=float))

@@ -129,14 +129,14 @@ def match_labels(labels: Labels, found: Fields, first: str, notes: list[str]) ->
     notes.append(f"labels matched by {column_in_words(labels.id_name)}")
     wanted = np.asarray(found["ids"]).astype(str)
     rows = order_by_ids("the predictions", wanted, labels.source, there)
-    return np.asarray(labels.values[rows])
+    return labels.values[rows]
 
 
 def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray:
     """Labels as they are meant: whole numbers for floats, (N,) for (N, 1) and for one-hot (N,
     K).
     """
-    y = np.asarray(to_numpy(y))
+    y = to_numpy(y)
     k = found[kind_of(found)].shape[-1]
     if y.ndim == 2 and y.shape[1] == 1 != k:
         y = y[:, 0]
@@ -146,7 +146,7 @@ def arrange_labels(y: Any, found: Fields, multilabel: bool | None) -> np.ndarray
         return _one_hot_as_classes(y, found)
     if multilabel and k == 1:
         y = y.reshape(-1, 1)  # a table gives a single column as (N,)
-    return np.asarray(y)
+    return y
 
 
 def _one_hot_as_classes(y: np.ndarray, found: Fields) -> np.ndarray:
@@ -169,4 +169,4 @@ def _one_hot_as_classes(y: np.ndarray, found: Fields) -> np.ndarray:
     warnings.warn(
         "`y_true` (N, K) is one-hot and is read as one class for each instance", stacklevel=4
     )
-    return np.asarray(y.argmax(axis=1))
+    return y.argmax(axis=1)

@@ -147,7 +147,7 @@ def _check_agreement(key: str, whole: Fields, name: str, part: Fields) -> None:
     """Refuse members that disagree about the label or group of a case."""
     known, own = np.asarray(whole[key]).astype(str), np.asarray(part[key]).astype(str)
     if known.shape == own.shape and (known != own).any():
-        row = int(np.argwhere(known != own)[0, 0])
+        row = np.argwhere(known != own)[0, 0]
         case = f"number {row}"
         if "ids" in whole:
             case = str(whole["ids"][row])

@@ -34,8 +34,7 @@ class OnDisk:
 
     def __getitem__(self, index: Any) -> np.ndarray:
         if isinstance(index, int | np.integer):
-            only: np.ndarray = self[index : index + 1][0]
-            return only
+            return self[index : index + 1][0]
         if not isinstance(index, tuple):
             index = (index,)
         key = [slice(0, n) for n in self.shape]

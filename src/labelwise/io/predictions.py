@@ -237,7 +237,7 @@ class Predictions:
         """
         if self.y_true is None:
             raise ValueError("`true_class` needs the true labels, `y_true`")
-        y = np.asarray(to_numpy(self.y_true))
+        y = to_numpy(self.y_true)
         if self.multilabel:
             return y.astype(bool)
         return as_labels(y, "y_true", self.names, y.shape[:1])
@@ -341,7 +341,7 @@ def _rows_of_index(index: Any, n: int) -> Any:
     if isinstance(index, slice) and index.step in (None, 1):
         return slice(*index.indices(n)[:2])
     if not isinstance(index, slice):
-        index = np.asarray(to_numpy(index))
+        index = to_numpy(index)
         if not index.size:
             index = index.astype(np.int64)
     rows = np.arange(n)[index]
@@ -354,8 +354,7 @@ def _take_instances(x: Any, rows: Any, axis: int) -> np.ndarray:
     """Some instances of an array: a slice of them, or positions in any order."""
     before: tuple[Any, ...] = (slice(None),) * axis
     if isinstance(rows, slice) or not isinstance(x, OnDisk | np.memmap):
-        part: np.ndarray = x[(*before, rows)]
-        return part
+        return x[(*before, rows)]
     # Each block of the file that has some of the positions is read once.
     n = x.shape[axis]
     found = np.empty((*x.shape[:axis], len(rows), *x.shape[axis + 1 :]), x.dtype)

@@ -58,7 +58,7 @@ def save_predictions(
             "by name, such as probs=q.probs, class_names=q.class_names"
         )
     refuse_overwriting_source(path, predictions.path)
-    present: dict[str, Any] = {}
+    present = {}
     for key in KEYS:
         x = getattr(predictions, key)
         if x is not None:

@@ -64,6 +64,6 @@ def _divided_by_sums(values: Any, most: float) -> Any:
         wide = block.astype(dtype)
         sums = wide.sum(axis=-1, keepdims=True)
         sums[~(np.abs(sums - 1) <= most) | (sums == 0)] = 1
-        return np.asarray(wide / sums)
+        return wide / sums
 
     return change_when_read(values, divide_by_sums, dtype)

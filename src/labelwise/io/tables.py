@@ -44,7 +44,7 @@ def read_tables(
         for name in table.names:
             if name not in used and column_word(name) not in _KNOWN:
                 not_read[name] = None
-        fields: Fields = {columns.kind: table.listed}
+        fields = {columns.kind: table.listed}
         if table.listed is None:
             fields[columns.kind] = table.numbers(columns.classes)
         if columns.class_names is not None:

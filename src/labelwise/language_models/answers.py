@@ -137,7 +137,7 @@ class LabelReader:
             label = self.position(answer.text)
             if label is not None:
                 self.certain += 1
-                return np.asarray(np.eye(len(self.keys))[label])
+                return np.eye(len(self.keys))[label]
         if answer.text.strip():
             self.no_label.append(answer.text)
         return None
@@ -161,7 +161,7 @@ class LabelReader:
             label = self.position(text, token=True)
             if label is not None:
                 probs[label] += probability
-        on_labels, absent = float(probs.sum()), probs == 0
+        on_labels, absent = probs.sum(), probs == 0
         if absent.any():
             left = max(1 - sum(likeliest.values()), 0)
             probs[absent] = min(*likeliest.values(), left / absent.sum())
@@ -169,15 +169,15 @@ class LabelReader:
             return None
         self.on_labels.append(on_labels)
         if absent.any():
-            self.filled.append(float(probs[absent][0]))
-        return np.asarray(probs / probs.sum())
+            self.filled.append(probs[absent][0])
+        return probs / probs.sum()
 
     def notes(self) -> Iterator[str]:
         """What was assumed."""
         if self.certain:
             yield f"{self.certain:,} answers without log-probabilities are read as certain"
         if self.on_labels:
-            share = float(np.mean(self.on_labels))
+            share = np.mean(self.on_labels)
             yield f"probabilities of the labels' tokens, divided by their sum (mean {share:.3g})"
         if self.first_tokens:
             pairs = [f"{token!r} as {name!r}" for token, name in self.first_tokens.items()]

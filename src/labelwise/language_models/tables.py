@@ -20,7 +20,7 @@ def _answer_columns(
     called = columns_called(names, "answer")[:1]
     if called:
         return called
-    known: set[str] = set()
+    known = set()
     for role in ("y_true", "groups", "member", "further"):
         known.update(columns_called(names, role))
     found = []

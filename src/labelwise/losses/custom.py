@@ -122,7 +122,7 @@ class CustomLoss(Loss):
             left = np.abs(slope(low) - at_middle) >= np.abs(at_middle - slope(high))
             low, high = np.where(left, low, middle), np.where(left, middle, high)
         jump = np.abs(slope(high) - slope(low))
-        at = int(jump.argmax())
+        at = jump.argmax()
         if jump[at] <= 1e-6 * np.max(np.abs(slope(high))):
             return None
         return np.asarray(high[at])

@@ -50,7 +50,7 @@ class Batch:
         ]
         if any_name or names & self.kwargs.keys() or not self.kwargs or len(required) != 1:
             return self
-        only: Any = self.kwargs
+        only = self.kwargs
         if len(self.kwargs) == 1:
             (only,) = self.kwargs.values()
         return Batch((only,), {}, self.labels)

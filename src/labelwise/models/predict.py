@@ -157,7 +157,7 @@ def from_models(
     if member_names is not None and len(member_names) < scores.shape[0]:  # dropout of each
         n_each = scores.shape[0] // len(member_names)
         member_names = [f"{name} / {i}" for name in member_names for i in range(n_each)]
-    options: dict[str, Any] = {
+    options = {
         "member_axis": 0,
         "weights": adapter.weights,
         "class_names": names,
@@ -247,7 +247,7 @@ def _scores_of_models(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The scores of all members, (M, N, ...), and the labels."""
     scores: list[np.ndarray] = []
-    labels: list[np.ndarray] = []
+    labels = []
     with adapter.running():
         for batch in batches:
             outputs = list(map(to_numpy, adapter.predict(batch)))

@@ -157,12 +157,12 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities, (N, K)."""
-        return np.asarray(self.predict_distribution(X).mean())
+        return self.predict_distribution(X).mean()
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest mean probability, (N,)."""
         proba = self.predict_proba(X)
-        return np.asarray(self.classes_[np.argmax(proba, axis=1)])
+        return self.classes_[np.argmax(proba, axis=1)]
 
 
 def _random_state_parameters(estimator: Any) -> list[str]:

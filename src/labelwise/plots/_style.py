@@ -39,7 +39,7 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
     """``ax``, or new axes in a new figure."""
     if ax is not None:
         return ax
-    new: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot()
+    new = pyplot().figure(figsize=size, layout="constrained").add_subplot()
     tidy_axes(new)
     return new
 

@@ -57,7 +57,7 @@ def plot_labels(
     unit = ""
     if getattr(u.loss, "base", None) == 2 and np.ndim(u.unit) == 0:
         unit = " (bits)"
-    top = float(np.max((epistemic + aleatoric)[shown], initial=0.0))
+    top = np.max((epistemic + aleatoric)[shown], initial=0.0)
     ax.set(ylabel=f"uncertainty{unit}", ylim=(0, 1.05 * top or 1))
     return ax
 
@@ -81,7 +81,6 @@ def plot_gallery(
     if not chosen:
         raise ValueError("`indices` must name at least one instance to show")
     rows = -(-len(chosen) // 2)
-    figure: Figure
     figure, axes = plt.subplots(
         rows,
         4,
@@ -123,4 +122,4 @@ def _bars_of_instance(part: Array, i: int | None) -> np.ndarray:
         )
     if not -len(values) <= i < len(values):
         raise ValueError(f"`i` must be one of the {len(values)} instances; got {i}")
-    return np.asarray(values[i])
+    return values[i]

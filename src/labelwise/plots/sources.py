@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
 
     Factors whose main effect is significant at the 5 % level have a star.
     """
-    if not isinstance(cast(Any, sources), Sources):
+    if not isinstance(sources, Sources):
         raise TypeError(f"`sources` must be what u.sources() returns; got {type(sources).__name__}")
     means = sources.means
     order = np.argsort(-means.sum(axis=0), kind="stable")[:max_labels]

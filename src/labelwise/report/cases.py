@@ -119,7 +119,7 @@ def identifies(name: str, texts: np.ndarray) -> bool:
 
 def _texts(parts: Iterable[Predictions], key: str) -> list[str]:
     """The ids or groups of all cases, empty where there are none."""
-    texts: list[str] = []
+    texts = []
     for part in parts:
         given = getattr(part, key)
         if given is None:

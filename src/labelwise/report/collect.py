@@ -70,14 +70,14 @@ class Collected:
         """Which cases have a wrong prediction, (R,); of those out of distribution none."""
         truth = self["truth"]
         if self.cases.multilabel:
-            return np.asarray(truth > 0)
-        return np.asarray((truth >= 0) & (truth != self["predicted"]))
+            return truth > 0
+        return (truth >= 0) & (truth != self["predicted"])
 
     @property
     def value(self) -> np.ndarray:
         """Of the N cases: 1 if right, else 0; for multi-label data the share of right labels."""
         if self.cases.multilabel:
-            return np.asarray(1 - self["truth"][: self.n] / self.cases.n_classes)
+            return 1 - self["truth"][: self.n] / self.cases.n_classes
         return 1.0 - self.wrong[: self.n]
 
 
@@ -98,7 +98,7 @@ def collect(
         weight = 1 / n_labels
         weights = np.full(n_labels, weight)
     by_label = len(dataset) * n_labels <= MAX_LABELWISE
-    columns: dict[str, np.ndarray] = {}
+    columns = {}
     stop = 0
     for number, part in enumerate(sets.values()):
         for rows, block in part.blocks():
@@ -170,7 +170,7 @@ def _describe_cases(q: Distribution, truth: np.ndarray | None) -> dict[str, np.n
 
 def _predicted(probs: np.ndarray, q: Distribution) -> np.ndarray:
     """The most probable classes, (N,); for multi-label data which labels are predicted, (N, K)."""
-    return np.asarray(np.argmax(probs, axis=-1) if q.exclusive else probs > 0.5)
+    return np.argmax(probs, axis=-1) if q.exclusive else probs > 0.5
 
 
 def _bits_where_equal(choices: Sequence[np.ndarray], other: np.ndarray) -> np.ndarray:

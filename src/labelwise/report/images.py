@@ -29,7 +29,7 @@ def thumbnails(
     if images.dtype != np.uint8:  # black is 0 and white 1, unless the data need more
         values = np.stack([np.asarray(images[i], float) for i in probe])
         values = values[np.isfinite(values)]
-        low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
+        low, high = values.min(initial=0.0), values.max(initial=1.0)
     first = channels_first(images.shape)
 
     def thumbnail(i: int) -> str:
@@ -57,7 +57,7 @@ def positions_of_images(images: Any, image_index: Any, n: int) -> np.ndarray:
                 "`image_index`"
             )
         return np.arange(count)
-    where = np.asarray(to_numpy(image_index))
+    where = to_numpy(image_index)
     whole = where.shape == (count,) and where.dtype.kind in "iu"
     if not whole or not np.all((where >= 0) & (where < n)):
         raise ValueError(

@@ -7,8 +7,6 @@ smallest. The page renormalizes mutually exclusive classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._arrays import to_numpy
@@ -76,8 +74,7 @@ def embed_members(page: PageData, found: Collected, rows: np.ndarray, with_membe
 
 def _members_or_draws(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities of the members, or of draws, (m, N, K), and their weights, (m,) or (m, N)."""
-    probs: Any
-    weights: Any = None
+    weights = None
     if q.members is not None:
         probs, weights = q.members
     elif isinstance(q, Intervals):  # no draws: the point that stands for the set

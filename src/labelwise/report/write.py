@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def build_report(
         )
     if isinstance(ood, Distribution | Predictions):
         ood = {"out of distribution": ood}
-    if not isinstance(cast(Any, ood or {}), Mapping):
+    if not isinstance(ood or {}, Mapping):
         raise TypeError(
             "`ood` must be a distribution, Predictions, or a mapping from names to these; got "
             f"{type(ood).__name__}"
@@ -164,7 +164,7 @@ def build_report(
     elif joined.votes is not None:
         counts = joined.votes, joined.votes.sum(axis=1)
     if sets is not None:
-        if not isinstance(cast(Any, sets), SetPredictor):
+        if not isinstance(sets, SetPredictor):
             raise TypeError(
                 "`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got "
                 f"{type(sets).__name__}"

@@ -113,7 +113,7 @@ class SetPredictor(Fitted):
         classes = []
         for event in self.events:
             classes.append(first_names([self.class_names[k] for k in event.classes]))
-        columns: dict[str, Any] = {
+        columns = {
             "guarantee_for": [event.name for event in self.events],
             "classes": classes,
             "n_cases": [event.n_cases for event in self.events],

@@ -43,6 +43,6 @@ def conformal_threshold(scores: np.ndarray, level: Fraction, code: np.ndarray) -
     order = np.argsort(scores, kind="stable")
     sums = np.cumsum(1 / sizes[groups[order]])
     wanted = float(level) * (len(sizes) + 1)
-    place = int(np.searchsorted(sums, wanted - len(sums) * np.finfo(float).eps * wanted))
+    place = np.searchsorted(sums, wanted - len(sums) * np.finfo(float).eps * wanted)
     threshold = inf if place >= len(scores) else float(scores[order[place]])
     return threshold, len(sizes)

@@ -62,7 +62,7 @@ class PredictionSets(CaseResults):
         """
         shape, names = self.member.shape[:-1], np.asarray(self.class_names, dtype=object)
         rows = self.member.reshape(-1, len(names))
-        columns: dict[str, Any] = dict(index_columns(shape, ids))
+        columns = dict(index_columns(shape, ids))
         columns["set"] = np.asarray(["; ".join(names[row]) for row in rows], dtype=object)
         columns["size"] = self.size.reshape(-1)
         for k, name in enumerate(self.class_names):

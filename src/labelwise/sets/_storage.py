@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Fitted(Tabular):
         path = Path(path)
         if path.suffix != ".npz":
             raise ValueError(f"fitted sets are written as .npz; got {path.name!r}")
-        fields = {"format": self._format, **asdict(cast(Any, self))}
+        fields = {"format": self._format, **asdict(self)}  # type: ignore[call-overload]
         with replacing(path) as file:
             np.savez(file, settings=json.dumps(fields, default=np.ndarray.tolist))
         return path

@@ -43,7 +43,7 @@ def variance_components(design: Design, deviation: np.ndarray) -> np.ndarray:
 def _mean_square(effects: np.ndarray, df: int) -> np.ndarray:
     """(K,): the mean over the instances of effects (..., N, K) with ``df`` degrees of freedom."""
     squares = (effects**2).mean(axis=-2)
-    return np.asarray(squares.reshape(-1, effects.shape[-1]).sum(axis=0) / df)
+    return squares.reshape(-1, effects.shape[-1]).sum(axis=0) / df
 
 
 def shares_of_sources(parts: np.ndarray) -> np.ndarray:

@@ -62,7 +62,7 @@ class Design:
     @property
     def cells(self) -> np.ndarray:
         """(M,): the cell of each member."""
-        return np.asarray(np.ravel_multi_index(tuple(self.codes), self.sizes))
+        return np.ravel_multi_index(tuple(self.codes), self.sizes)
 
     @property
     def cell_sizes(self) -> np.ndarray:

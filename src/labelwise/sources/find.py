@@ -116,7 +116,7 @@ def _contributions_of_sources(
         total, average = averages_within(groups, design.weights)
         t, c, d = (np.tensordot(average, x, 1) for x in (law.t, law.c, law.deviation))
         divergence = loss.divergence(t, mt, c, mc, d)
-        return np.asarray(total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence)
+        return total.reshape(-1, *[1] * (divergence.ndim - 1)) * divergence
 
     values, levels = {}, {}
     for name, codes in zip(design.levels, design.codes, strict=True):

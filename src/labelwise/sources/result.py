@@ -80,13 +80,13 @@ class Sources(Tabular):
     def means(self) -> np.ndarray:
         """(S, K): means over the instances."""
         instances = tuple(range(1, self.values.ndim - 1))
-        return np.asarray(self.values.mean(axis=instances))
+        return self.values.mean(axis=instances)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """What one source contributes, (..., K)."""
         if name not in self.names:
             raise KeyError(f"no source {name!r}; there are {', '.join(self.names)}")
-        return np.asarray(self.values[self.names.index(name)])
+        return self.values[self.names.index(name)]
 
     def _columns(self) -> dict[str, Any]:
         """A row for each source and label: mean contribution, its share of the epistemic

@@ -29,7 +29,6 @@ class Beta(Marginal):
         # events of all classes always happen (b = 0): another law stands in for theirs
         sure = self.b <= 0
         law = Beta(self.a, xp.where(sure, self.a, self.b))
-        parts: Arrays
         aleatoric = loss.aleatoric_of_beta(law.a, law.b)
         epistemic = loss.epistemic_of_beta(law.a, law.b)
         if aleatoric is not None and epistemic is not None:

@@ -224,4 +224,4 @@ def _quasi_random_logits(k: int, points: int, seed: int) -> np.ndarray:
     uniform = np.stack(
         [qmc.Sobol(k, rng=child).random(points) for child in root.spawn(REPLICATES)], axis=1
     )
-    return np.asarray(ndtri(np.clip(uniform, 1e-16, 1 - 1e-16))).reshape(-1, k)
+    return ndtri(np.clip(uniform, 1e-16, 1 - 1e-16)).reshape(-1, k)
