@@ -108,7 +108,7 @@ def split_ensemble_in_kernel(
     if view is q.stored:  # of NumPy with one axis of instances: nothing to give back its shape
         return computed
 
-    return Computed(*map_arrays(partial(_shaped_like, q.stored), computed))
+    return Computed(*map_arrays(partial(_kernel_result_like, q.stored), computed))
 
 
 def _split_with_derivatives(q: Any, loss: Any, n_jobs: int | None) -> Arrays | None:
@@ -143,10 +143,10 @@ def split_atoms_in_kernel(loss: Any, t: Array) -> Arrays | None:
         costs = loss.table(k, dtype_name(t))
     # one thread: between these short calls the others would spin, on cores that have better to do
     computed = kernel.split(name, view, unit=kernel_unit(loss), costs=costs, threads=1)
-    return tuple(map(partial(_shaped_like, t), computed.parts))
+    return tuple(map(partial(_kernel_result_like, t), computed.parts))
 
 
-def _shaped_like(x: Array, result: np.ndarray) -> Array:
+def _kernel_result_like(x: Array, result: np.ndarray) -> Array:
     """A result (N,) or (N, K) in the library and with the axes of instances of ``x`` (M, ..., K):
     a view where that is possible.
     """

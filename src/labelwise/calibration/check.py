@@ -187,7 +187,7 @@ def check_calibration(
     value, noise, null = (
         quotient(x, expected_share, 0) for x in (errors.value, errors.noise, errors.null)
     )
-    low = _simultaneous_lower_bounds(value, [noise, null], confidence).max(axis=0)
+    low = _lower_bounds_of_miscalibration(value, [noise, null], confidence).max(axis=0)
     ece, at_least = nan, 0.0
     if errors.exclusive:
         ece, at_least = float(errors.value[-1, 0]), float(low[0])
@@ -210,7 +210,7 @@ def check_calibration(
     )
 
 
-def _simultaneous_lower_bounds(
+def _lower_bounds_of_miscalibration(
     value: np.ndarray, noises: list[np.ndarray], confidence: float
 ) -> np.ndarray:
     """Simultaneous lower bounds, from the largest noise in units of its own 95 % quantile."""
