@@ -19,8 +19,8 @@ static double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
 }
 
 #if HAS_VECTORS
-/* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. All bits
- * are added to `seen`. */
+/* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. All
+ * bits are added to `seen`. */
 static ALWAYS_INLINE NAME(vector) NAME(part)(const REAL *row, const int64_t whole, NAME(bit_vector) rest,
                                              NAME(bit_vector) *seen)
 {
@@ -66,7 +66,10 @@ static ALWAYS_INLINE UINT NAME(narrow_sums)(const REAL *restrict x, int64_t rows
         REAL copy[WIDTH * NARROW + WIDTH];
         const int64_t count = rows - i < WIDTH ? rows - i : WIDTH;
         memcpy(copy, x + i * classes, (size_t)(count * classes) * sizeof(REAL));
-        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(copy + (r < count ? r : 0) * classes, whole, rest, &seen);
+        for (int r = 0; r < WIDTH; r++) {
+            const int64_t row = r < count ? r : 0;
+            p[r] = NAME(part)(copy + row * classes, whole, rest, &seen);
+        }
         p[0] = NAME(fold)(p);
         memcpy(out + i, p, (size_t)count * sizeof(REAL));
     }
