@@ -57,7 +57,7 @@ def test_tables_maps_and_figures(members: list[Path], tmp_path: Path) -> None:
     with (out / "cases.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
     assert [row["case"] for row in table] == ["<i>c", "a", "b"]
-    rows = [row for one in examined for row in one.structures]
+    rows = [row for one in examined for row in one["structures"]]
     assert [float(row["ml_high"]) for row in table] == [row["ml_high"] for row in rows]
     assert [row["case"] for row in by_doubt(rows)] == ["b", "<i>c", "a"]
     assert len((out / "components.csv").read_text().splitlines()) == 4

@@ -114,12 +114,12 @@ def command(
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
         examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
-    rows = [row for one in examined for row in one.structures]
+    rows = [row for one in examined for row in one["structures"]]
     detection = detect_segmentation_failures(rows)
     if as_json:
         echo_json({"structures": rows, "failure_detection": detection})
         return
-    for sentence in dict.fromkeys(one.sentence for one in examined):
+    for sentence in dict.fromkeys(one["sentence"] for one in examined):
         size = f"{counted(len(members), 'member')} × {counted(len(found), 'case')}"
         echo(f"{size}: {sentence}", err=True)
     if not all(case.grid.placed for case in found):

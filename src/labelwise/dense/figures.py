@@ -34,15 +34,14 @@ def cut_planes(details: Details) -> Picture:
     from scipy.ndimage import gaussian_filter
 
     case, box = details.predicted.case, details.box
-    volumes = details.masks | {part: [details.uncertainty[part][box]] for part in PARTS}
+    volumes = details.masks | {part: details.uncertainty[part][None] for part in PARTS}
     if case.image is not None:
-        channels = case.image.read().reshape(-1, *case.grid.shape)
-        volumes["image"] = [channels[0][box]]
+        volumes["image"] = case.image.read().reshape(-1, *case.grid.shape)[:1]
     turn = nibabel().io_orientation(case.grid.affine)  # toward right, front and head
     spacing = case.grid.spacing[::-1][turn[:, 0].argsort()]
     shown = {}
     for name, several in volumes.items():
-        shown[name] = nibabel().apply_orientation(np.stack(several).T, turn)
+        shown[name] = nibabel().apply_orientation(several[:, *box].T, turn)
     doubt = gaussian_filter(shown["epistemic"][..., 0], SMOOTHED_MM / spacing, mode="constant")
     planes = []
     for axis, place in enumerate(np.unravel_index(doubt.argmax(), doubt.shape)):
@@ -61,10 +60,10 @@ def draw(picture: Picture, path: Path) -> None:
         outlines.imshow(cut.get("image", 0 * cut["mean"])[0], "gray", origin="lower")
         outlines.set(ylabel=PLANES[axis], title="outlines")
         for name, (color, thickness) in LINES.items():
-            for mask in cut.get(name, ()):
+            for mask in cut[name]:
                 if mask.any() and min(mask.shape) > 1:
                     outlines.contour(mask, [0.5], colors=color, linewidths=thickness)
-            if name in cut and axis == 0:
+            if len(cut[name]) and axis == 0:
                 outlines.plot([], [], color=color, label=name)
         for ax, part in zip(others, PARTS, strict=True):
             heat = ax.imshow(cut[part][0], "magma", vmin=0, vmax=highest, origin="lower")

@@ -7,15 +7,15 @@ import json
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import __version__
 from ..io.atomic import write_file
 from ..io.csv import csv_texts
 from .cases import Case
-from .figures import Picture, cut_planes, draw
-from .maps import Settings, file_name, write_maps, write_segmentation
-from .predictions import PredictedVolumes
+from .figures import cut_planes, draw
+from .maps import Settings, write_maps, write_segmentation
+from .predictions import PredictedVolumes, file_name
 from .structures import Row, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
@@ -24,14 +24,6 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding
 img{max-width:100%;margin:1rem 0}
 </style><h1>Cases by doubt</h1><p>Doubt is epistemic uncertainty summed over the voxels, divided by
 the predicted volume. All numbers are in cases.csv and components.csv.</p>"""
-
-
-class Finished(NamedTuple):
-    """The tables of a case, and what its members were taken for."""
-
-    sentence: str
-    structures: list[Row]
-    components: list[Row]
 
 
 def by_doubt(rows: Sequence[Row]) -> list[Row]:
@@ -45,8 +37,10 @@ def write_folder(
     settings: Settings,
     worst: int,
     progress: Callable[[int, int], None],
-) -> list[Finished]:
-    """Tables of all cases, and maps and figures of the ``worst``."""
+) -> list[dict[str, Any]]:
+    """Tables of all cases, and maps and figures of the ``worst``. Of each case are returned the
+    rows of its "structures" and "components", and a "sentence": what its members were taken for.
+    """
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
     first = settings
     if len(cases) > worst:
@@ -55,15 +49,14 @@ def write_folder(
     for i, case in enumerate(cases):
         progress(i, len(cases))
         finished.append(_finish(case, folder, first))
-    rows = [row for one in finished for row in one.structures]
+    rows = [row for one in finished for row in one["structures"]]
     shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
     for case in cases:
         if case.name in shown:
             _finish(case, folder, settings)
     write_dense_table(folder / "cases.csv", rows)
-    write_dense_table(
-        folder / "components.csv", [row for one in finished for row in one.components]
-    )
+    components = [row for one in finished for row in one["components"]]
+    write_dense_table(folder / "components.csv", components)
     if settings.figures:
         write_file(folder / "index.html", _page(shown, rows))
     return finished
@@ -72,10 +65,10 @@ def write_folder(
 def write_dense_table(path: Path, rows: Sequence[Row]) -> None:
     """Write a table as CSV."""
     columns = list(rows[0]) if rows else ["case"]
-    write_file(path, "".join(csv_texts([columns, *(list(row.values()) for row in rows)])))
+    write_file(path, "".join(csv_texts([columns, *map(dict.values, rows)])))
 
 
-def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
+def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
     """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
     described: list[Any] = [__version__, settings, case.class_names]
     for volume in case.volumes:
@@ -84,23 +77,24 @@ def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     key = hashlib.sha256(json.dumps(described).encode()).hexdigest()
     record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
     if record.is_file():
-        return Finished(*json.loads(record.read_text(encoding="utf-8")))
+        finished: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+        return finished
     predicted = PredictedVolumes(case)
-    finished = Finished(predicted.sentence, [], [])
-    pictures: dict[str, Picture] = {}
+    rows, components, pictures = [], [], {}
     for details in examine(predicted, settings.loss, settings.events, settings.parts):
-        finished.structures.append(row_of_structure(details))
-        finished.components.extend(rows_of_components(details))
+        rows.append(row_of_structure(details))
+        components.extend(rows_of_components(details))
         if settings.parts:
             write_maps(details, folder / "maps", settings)
         if settings.figures:
             pictures[details.name] = cut_planes(details)
     if settings.parts:
         write_segmentation(predicted, folder / "maps", settings)
-    for row in by_doubt(finished.structures)[:FIGURES]:
+    for row in by_doubt(rows)[:FIGURES]:
         if settings.figures:
             (folder / "figures").mkdir(exist_ok=True)
             draw(pictures[row["structure"]], folder / _figure(row))
+    finished = {"sentence": predicted.sentence, "structures": rows, "components": components}
     write_file(record, json.dumps(finished))
     return finished
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
 from .images import nibabel
-from .predictions import Events, PredictedVolumes
+from .predictions import Events, PredictedVolumes, file_name
 from .structures import Details, examine
 
 
@@ -92,11 +91,9 @@ def maps(
 
 def write_maps(details: Details, folder: Path, settings: Settings) -> list[Path]:
     """Write maps of a structure, and its components."""
-    numbers = np.zeros(details.predicted.case.grid.shape, details.numbers.dtype)
-    numbers[details.box] = details.numbers
     paths = []
     for name in (*settings.parts, "components"):
-        values = details.uncertainty.get(name, numbers)
+        values = details.uncertainty.get(name, details.numbers)
         name = f"{file_name(details.name)}_{name}"
         paths.append(_write_nifti(folder, name, values, details.predicted.case, settings))
     return paths
@@ -133,8 +130,3 @@ def _write_nifti(folder: Path, name: str, values: Array, case: Case, settings: S
                     plane = np.rint(plane / scale)
                 opened.write(plane.astype(dtype).tobytes())
     return path
-
-
-def file_name(structure: str) -> str:
-    """A structure's name as a part of file names."""
-    return re.sub(r"[^\w.-]+", "_", structure)
