@@ -10,7 +10,7 @@ import pytest
 import labelwise as lw
 from labelwise.dense.figures import Picture, cut_planes, draw
 from labelwise.dense.predictions import PredictedVolumes
-from labelwise.dense.structures import examine
+from labelwise.dense.structures import Settings, examine
 from optional_libraries import optional
 from volume_files import nifti
 
@@ -34,7 +34,7 @@ def picture(
     where = nifti(folder / "image" / "i.nii", image, affine, "f4")
     truth = nifti(folder / "truth" / "t.nii", maps[0], affine)
     (case,) = lw.dense.cases(*members, images=where, truth=truth)
-    details = next(examine(PredictedVolumes(case), "log", None))
+    details = next(examine(PredictedVolumes(case), Settings("log", None)))
     return cut_planes(details)
 
 

@@ -12,10 +12,10 @@ import pytest
 import labelwise as lw
 from labelwise.dense import folder as module
 from labelwise.dense.folder import by_doubt, write_folder
-from labelwise.dense.maps import Settings
+from labelwise.dense.structures import Settings
 from volume_files import SHAPE, nifti
 
-SETTINGS = Settings(["epistemic"], "log", {}, as_float=False, compress=True, figures=True)
+SETTINGS = Settings("log", {}, parts=["epistemic"], figures=True)
 
 
 @pytest.fixture

@@ -107,13 +107,13 @@ def command(
     """
     from ..dense.cases import cases as find_cases
     from ..dense.folder import by_doubt, write_folder
-    from ..dense.maps import Settings
     from ..dense.scores import detect_segmentation_failures
+    from ..dense.structures import Settings
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
-        examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
+        examined = write_folder(found, output, Settings(parts=parts, **settings), worst, progress)
     rows = [row for one in examined for row in one["structures"]]
     detection = detect_segmentation_failures(rows)
     if as_json:

@@ -14,9 +14,9 @@ from ..io.atomic import write_file
 from ..io.csv import csv_texts
 from .cases import Case
 from .figures import cut_planes, draw
-from .maps import Settings, write_maps, write_segmentation
+from .maps import write_maps, write_segmentation
 from .predictions import PredictedVolumes, file_name
-from .structures import Row, examine, row_of_structure, rows_of_components
+from .structures import Row, Settings, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
 START = """<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>
@@ -38,8 +38,8 @@ def write_folder(
     worst: int,
     progress: Callable[[int, int], None],
 ) -> list[dict[str, Any]]:
-    """Tables of all cases, and maps and figures of the ``worst``. Of each case are returned the
-    rows of its "structures" and "components", and a "sentence": what its members were taken for.
+    """Tables of all cases, and maps, figures and a page of the ``worst``; see `_finish` for what is
+    returned of each case.
     """
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
     first = settings
@@ -50,26 +50,27 @@ def write_folder(
         progress(i, len(cases))
         finished.append(_finish(case, folder, first))
     rows = [row for one in finished for row in one["structures"]]
-    shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
-    for case in cases:
-        if case.name in shown:
-            _finish(case, folder, settings)
-    write_dense_table(folder / "cases.csv", rows)
     components = [row for one in finished for row in one["components"]]
-    write_dense_table(folder / "components.csv", components)
+    for name, table in (("cases", rows), ("components", components)):
+        columns = list(table[0]) if table else ["case"]
+        text = "".join(csv_texts([columns, *map(dict.values, table)]))
+        write_file(folder / f"{name}.csv", text)
+    by_name = {case.name: case for case in cases}
+    page = [START]
+    for name in list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]:
+        page.append(f"<h2>{escape(name)}</h2>")
+        for figure, text in _finish(by_name[name], folder, settings)["figures"].items():
+            page.append(f'<p>{escape(text)}</p><img src="{escape(figure)}" alt="">')
     if settings.figures:
-        write_file(folder / "index.html", _page(shown, rows))
+        write_file(folder / "index.html", "\n".join(page))
     return finished
 
 
-def write_dense_table(path: Path, rows: Sequence[Row]) -> None:
-    """Write a table as CSV."""
-    columns = list(rows[0]) if rows else ["case"]
-    write_file(path, "".join(csv_texts([columns, *map(dict.values, rows)])))
-
-
 def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
-    """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
+    """Tables, maps and figures of a case, from an earlier run if nothing has changed since: the
+    rows of its "structures" and "components", its "figures" with what they show, and the
+    "sentence" that says what its members were taken for.
+    """
     described: list[Any] = [__version__, settings, case.class_names]
     for volume in case.volumes:
         status = volume.file.stat()
@@ -80,8 +81,8 @@ def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
         finished: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
         return finished
     predicted = PredictedVolumes(case)
-    rows, components, pictures = [], [], {}
-    for details in examine(predicted, settings.loss, settings.events, settings.parts):
+    rows, components, pictures, figures = [], [], {}, {}
+    for details in examine(predicted, settings):
         rows.append(row_of_structure(details))
         components.extend(rows_of_components(details))
         if settings.parts:
@@ -92,23 +93,16 @@ def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
         write_segmentation(predicted, folder / "maps", settings)
     for row in by_doubt(rows)[:FIGURES]:
         if settings.figures:
+            name = row["structure"]
+            figure = f"figures/{case.name}_{file_name(name)}.png"
             (folder / "figures").mkdir(exist_ok=True)
-            draw(pictures[row["structure"]], folder / _figure(row))
-    finished = {"sentence": predicted.sentence, "structures": rows, "components": components}
+            draw(pictures[name], folder / figure)
+            figures[figure] = f"{name}: doubt {row['eu_per_volume']:.3g}"
+    finished = {
+        "sentence": predicted.sentence,
+        "structures": rows,
+        "components": components,
+        "figures": figures,
+    }
     write_file(record, json.dumps(finished))
     return finished
-
-
-def _figure(row: Row) -> str:
-    return f"figures/{row['case']}_{file_name(row['structure'])}.png"
-
-
-def _page(names: Sequence[str], rows: Sequence[Row]) -> str:
-    """Cases by doubt with their figures."""
-    parts = [START]
-    for case in names:
-        parts.append(f"<h2>{escape(case)}</h2>")
-        for row in by_doubt([row for row in rows if row["case"] == case])[:FIGURES]:
-            text = f"{row['structure']}: doubt {row['eu_per_volume']:.3g}"
-            parts.append(f'<p>{escape(text)}</p><img src="{escape(_figure(row))}" alt="">')
-    return "\n".join(parts)

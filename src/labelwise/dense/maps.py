@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +19,7 @@ from ..losses import Loss, LossName, as_loss
 from .cases import Case
 from .images import nibabel
 from .predictions import Events, PredictedVolumes, file_name
-from .structures import Details, examine
-
-
-class Settings(NamedTuple):
-    """How maps are computed and written (see `maps`), and whether figures are."""
-
-    parts: Sequence[str]
-    loss: LossName | Loss
-    events: Events | None
-    as_float: bool
-    compress: bool
-    figures: bool
+from .structures import Details, Settings, examine
 
 
 def maps(
@@ -81,10 +70,10 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
-    settings = Settings(parts, loss, events, as_float, compress, figures=False)
+    settings = Settings(loss, events, parts, as_float, compress)
     predicted = PredictedVolumes(case)
     paths = []
-    for details in examine(predicted, loss, events, parts):
+    for details in examine(predicted, settings):
         paths += write_maps(details, Path(folder), settings)
     return paths + write_segmentation(predicted, Path(folder), settings)
 

@@ -21,6 +21,17 @@ SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
 
 
+class Settings(NamedTuple):
+    """What is computed of a case, and how maps are written (see `maps`); whether figures are."""
+
+    loss: LossName | Loss
+    events: Events | None
+    parts: Sequence[str] = ()
+    as_float: bool = False
+    compress: bool = True
+    figures: bool = False
+
+
 class Details(NamedTuple):
     """A structure of a case."""
 
@@ -77,7 +88,8 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return [row_of_structure(details) for details in examine(PredictedVolumes(case), loss, events)]
+    found = examine(PredictedVolumes(case), Settings(loss, events))
+    return [row_of_structure(details) for details in found]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -115,26 +127,21 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     1 2 0.5 0.0
     2 1 7.0 1.0
     """
-    found = examine(PredictedVolumes(case), loss, events)
+    found = examine(PredictedVolumes(case), Settings(loss, events))
     return [row for details in found for row in rows_of_components(details)]
 
 
-def examine(
-    predicted: PredictedVolumes,
-    loss: LossName | Loss,
-    events: Events | None,
-    parts: Sequence[str] = (),
-) -> Iterator[Details]:
-    """Every structure of a case in turn, also with the volumes of these ``parts``."""
+def examine(predicted: PredictedVolumes, settings: Settings) -> Iterator[Details]:
+    """Every structure of a case in turn."""
     from scipy.ndimage import find_objects, label
 
     grid, n = predicted.case.grid, len(predicted.arrays)
-    volumes = {part: np.empty(grid.shape, np.float32) for part in {*SHORT.values(), *parts}}
+    volumes = {part: np.empty(grid.shape, np.float32) for part in {*SHORT.values(), *settings.parts}}
     whole = np.empty(predicted.label_maps.shape, bool)
     masks = {"members": whole[:n], "mean": whole[n : n + 1], "truth": whole[n + 1 :]}
     margin = np.ceil(MARGIN_MM / grid.spacing).astype(int)
-    for structure in predicted.structures(events):
-        predicted.fill(structure, loss, whole, volumes)
+    for structure in predicted.structures(settings.events):
+        predicted.fill(structure, settings.loss, whole, volumes)
         box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
         for around in find_objects(whole.any(axis=0).view(np.uint8)):
             edges = zip(around, margin, strict=True)
@@ -142,6 +149,7 @@ def examine(
         found, highest = label(whole[: n + 1, *box].any(axis=0), np.ones((3, 3, 3)))
         numbers = np.zeros(grid.shape, np.min_scalar_type(highest))
         numbers[box] = found
+        del found
         yield Details(predicted, structure.name, box, masks, volumes, numbers)
 
 
@@ -151,23 +159,25 @@ def row_of_structure(details: Details) -> Row:
     masks = {name: several[:, *details.box] for name, several in details.masks.items()}
     members, (mean,) = masks["members"], masks["mean"]
     row: Row = {"case": predicted.case.name, "structure": details.name, "members": len(members)}
-    row |= _volumes(grid, masks)
+    sizes = {name: list(map(grid.ml, several)) for name, several in masks.items()}
+    row |= _volumes(sizes)
     agreement = [dice(one, other) for one, other in combinations(members, 2)]
     row["pairwise_dice"], row["pairwise_dice_lowest"] = fmean(agreement), min(agreement)
     shell = find_shell(mean, grid.spacing)
     voxels = int(np.count_nonzero(mean)) or 1  # so that doubt stays finite
     for short, part in SHORT.items():
-        total = float(details.uncertainty[part].sum(dtype=float))
-        near = details.uncertainty[part][details.box]
-        inside = float(near[mean & ~shell].sum(dtype=float))
-        border = float(near[shell].sum(dtype=float))
-        outside = max(total - inside - border, 0)
-        zones = {"per_volume": total, "outside": outside, "inside": inside, "shell": border}
-        row |= {f"{short}_{zone}": amount / voxels for zone, amount in zones.items()}
+        everywhere = details.uncertainty[part]
+        near = everywhere[details.box]
+        zones = (everywhere, near[mean & ~shell], near[shell])
+        total, inside, border = [float(zone.sum(dtype=float)) / voxels for zone in zones]
+        row[f"{short}_per_volume"] = total
+        row[f"{short}_outside"] = max(total - inside - border, 0)
+        row[f"{short}_inside"] = inside
+        row[f"{short}_shell"] = border
     row["mean_entropy"] = predicted.entropy / predicted.mean.size
     row["entropy_per_volume"] = predicted.entropy / voxels
-    for truth in masks["truth"]:
-        row["true_ml"], row["dice"] = grid.ml(truth), dice(mean, truth)
+    for truth, size in zip(masks["truth"], sizes["truth"], strict=True):
+        row["true_ml"], row["dice"] = size, dice(mean, truth)
     row["components"] = int(details.numbers.max())
     return row
 
@@ -179,22 +189,24 @@ def rows_of_components(details: Details) -> Iterator[Row]:
     case = details.predicted.case
     for k, box in enumerate(find_objects(details.numbers), start=1):
         mask = details.numbers[box] == k
-        own = {name: several[:, *box] & mask for name, several in details.masks.items()}
+        sizes = {}
+        for name, several in details.masks.items():
+            sizes[name] = [case.grid.ml(other[box] & mask) for other in several]
         row: Row = {"case": case.name, "structure": details.name, "component": k}
-        row |= _volumes(case.grid, own)
+        row |= _volumes(sizes)
         center = np.add(center_of_mass(mask), [edge.start for edge in box])
         world = case.grid.affine[:3] @ [*center[::-1], 1]
         row |= dict(zip("xyz", world.tolist(), strict=True))
-        row["members"] = sum(bool(member.any()) for member in own["members"])
+        row["members"] = int(np.count_nonzero(sizes["members"]))
         row["eu"] = float(details.uncertainty["epistemic"][box][mask].mean(dtype=float))
-        for truth in own["truth"]:
-            row["truth"] = bool(truth.any())
+        for size in sizes["truth"]:
+            row["truth"] = size > 0
         yield row
 
 
-def _volumes(grid: Volume, masks: dict[str, Array]) -> Row:
-    sizes = [grid.ml(mask) for mask in masks["members"]]
-    return {"ml": grid.ml(masks["mean"]), "ml_low": min(sizes), "ml_high": max(sizes)}
+def _volumes(sizes: dict[str, list[float]]) -> Row:
+    members, (mean,) = sizes["members"], sizes["mean"]
+    return {"ml": mean, "ml_low": min(members), "ml_high": max(members)}
 
 
 def dice(one: Array, other: Array) -> float:
