@@ -11,7 +11,8 @@ from scipy.stats import entropy
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise.dense.predictions import PredictedVolumes, Structure
+from labelwise.dense.predictions import PredictedVolumes
+from labelwise.dense.structures import Settings, examine
 from volume_files import SHAPE, hard_members, nifti, normalized, probabilities, soft_members
 
 
@@ -26,15 +27,16 @@ def regions(folder: Path, n: int = 2) -> list[Path]:
     return [nifti(folder / f"{m}.nii", rng.random((*SHAPE, 2)), dtype="f4") for m in range(n)]
 
 
-def masks_of(found: PredictedVolumes, structure: Structure) -> np.ndarray:
-    """Of each member, of their mean, and of the truth."""
-    masks = np.ones(found.label_maps.shape, bool)
-    found.fill(structure, "log", masks, {})
-    return masks
+def masks_of(found: PredictedVolumes) -> list[np.ndarray]:
+    """Those of each structure: of each member, of their mean, and of the truth."""
+    whole = []
+    for details in examine(found, Settings("log", None)):
+        whole.append(np.concatenate(list(details.masks.values())))
+    return whole
 
 
 def names(found: PredictedVolumes, events: object = None) -> list[str]:
-    return [structure.name for structure in found.structures(events)]
+    return list(found.structures(events))
 
 
 def test_probabilities(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_regions(tmp_path: Path) -> None:
     assert found.sentence == "probabilities of 2 regions that may overlap"
     assert names(found) == ["0", "1"]
     chances = np.stack([volume.read()[1] for volume in found.case.members])
-    *members, mean = masks_of(found, found.structures(None)[1])
+    *members, mean = masks_of(found)[1]
     assert np.array_equal(mean, chances.mean(axis=0) > 0.5)
     for mask, own in zip(members, chances, strict=True):
         assert np.array_equal(mask, own > 0.5)
@@ -179,7 +181,7 @@ def test_regions_and_their_truth(tmp_path: Path) -> None:
         '{"labels": {"background": 0, "whole": [1, 2], "core": 2}}'
     )
     found = predicted(folders, truth=tmp_path / "truth")
-    whole, core = [masks_of(found, structure)[-1] for structure in found.structures(None)]
+    whole, core = [masks[-1] for masks in masks_of(found)]
     assert np.array_equal(whole.T, labels > 0)
     assert np.array_equal(core.T, labels == 2)
     # the same names for label maps: structures made of labels
@@ -187,7 +189,7 @@ def test_regions_and_their_truth(tmp_path: Path) -> None:
         nifti(folder / "t.nii", labels, dtype="u1")
     voted = predicted(folders)
     assert names(voted) == ["whole", "core"]
-    assert np.array_equal(masks_of(voted, voted.structures(None)[0])[2].T, labels > 0)
+    assert np.array_equal(masks_of(voted)[0][2].T, labels > 0)
 
 
 def test_regions_have_no_events_and_need_all_names(tmp_path: Path) -> None:
@@ -238,9 +240,8 @@ def test_an_image_is_no_label_map(tmp_path: Path) -> None:
 
 def test_events(tmp_path: Path) -> None:
     found = predicted(soft_members(tmp_path), class_names=["none", "liver", "tumor"])
-    event = found.structures({"any": ["liver", 2, "2"]})[-1]
-    assert event.name == "any"
-    assert event.channels == [1, 2]
+    structures = found.structures({"any": ["liver", 2, "2"]})
+    assert structures == {"liver": [1], "tumor": [2], "any": [1, 2]}
     with pytest.raises(InputError, match=r"'any' must have .* got 'livr'. Did you mean 'liver'"):
         found.structures({"any": ["livr"]})
     with pytest.raises(InputError, match="a name of its own"):

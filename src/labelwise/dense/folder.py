@@ -96,7 +96,7 @@ def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
             name = row["structure"]
             figure = f"figures/{case.name}_{file_name(name)}.png"
             (folder / "figures").mkdir(exist_ok=True)
-            draw(pictures[name], folder / figure)
+            draw(pictures[name], f"{case.name}, {name}", folder / figure)
             figures[figure] = f"{name}: doubt {row['eu_per_volume']:.3g}"
     finished = {
         "sentence": predicted.sentence,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,16 +30,6 @@ SENTENCES = {
     "probabilities": "probabilities of {} classes, the background first",
 }
 Events = Mapping[str, Sequence[int | str]]
-
-
-class Structure(NamedTuple):
-    """A class other than the background, a region, or an event."""
-
-    name: str
-    channels: list[int]
-    """Channels of probabilities and regions; of label maps, labels."""
-    labels: list[int]
-    """Labels in the truth."""
 
 
 class PredictedVolumes:
@@ -119,12 +108,13 @@ class PredictedVolumes:
                 chance += labels[z] == channel if self.kind == "votes" else array[channel, z]
         return np.minimum(chances, 1)  # may be larger by rounding
 
-    def structures(self, events: Events | None) -> list[Structure]:
-        """All classes but the background, then the events."""
+    def structures(self, events: Events | None) -> dict[str, list[int]]:
+        """The labels of all classes but the background, then of the events, by name; of regions,
+        in the order of their channels, the labels in the truth.
+        """
         names, numbers = dict(self.case.class_names), {str(k): [k] for k in self.channels}
         if self.kind == "regions":
             found = names or numbers
-            channels = dict(zip(found, numbers.values(), strict=False))
             if len(found) != len(numbers) or events:
                 raise self.case.members[0].error(
                     f"classes: {self.sentence}, so that no events can be made of them, and each "
@@ -148,17 +138,18 @@ class PredictedVolumes:
                         )
                     found[event] = sorted({*found[event], *choices[name]})
             # not the background, and no event of nothing
-            found = channels = {name: labels for name, labels in found.items() if any(labels)}
+            found = {name: labels for name, labels in found.items() if any(labels)}
         if len({file_name(name).lower() for name in found}) < len(found):
             raise InputError(
                 "names of structures are parts of file names: they must differ in letters, "
                 f"digits, '_', '.' or '-'; got {list(found)}"
             )
-        return [Structure(name, channels[name], labels) for name, labels in found.items()]
+        return found
 
     def fill(
         self,
-        structure: Structure,
+        channels: Sequence[int],
+        labels: Sequence[int],
         loss: LossName | Loss,
         masks: Array,
         volumes: Mapping[str, Array],
@@ -168,12 +159,12 @@ class PredictedVolumes:
         """
         n = len(self.arrays)
         for z in range(len(self.mean)):
-            chances = self._chances(z, structure.channels)
+            chances = self._chances(z, channels)
             u = decompose(MultiLabelEnsemble(chances[..., None]), loss)
             for part, volume in volumes.items():
                 volume[z] = getattr(u, part)[..., 0]
-            labels = self.label_maps[:, z]
-            masks[:, z] = np.any([labels == label for label in structure.labels], axis=0)
+            plane = self.label_maps[:, z]
+            masks[:, z] = np.any([plane == label for label in labels], axis=0)
             if self.kind == "regions":
                 masks[:n, z] = chances > 0.5
                 masks[n, z] = chances.mean(axis=0) > 0.5
@@ -199,8 +190,8 @@ def _find_labels(volume: Volume, array: Array) -> set[int]:
         raise volume.error(f"shape: a label map must be (z, y, x); got {array.shape}")
     labels: set[int] = set()
     for plane in array:
-        values = np.unique(plane)
-        if not np.isfinite(values).all() or not np.array_equal(values, np.rint(values)):
+        values = np.unique(plane).tolist()
+        if not all(float(label).is_integer() for label in values):
             raise volume.error("labels: must be whole numbers, none NaN")
         labels.update(map(int, values))
     if len(labels) > MOST_LABELS:

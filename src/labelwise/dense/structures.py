@@ -13,7 +13,7 @@ from .._arrays import Array
 from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
-from .predictions import Events, PredictedVolumes, Structure
+from .predictions import Events, PredictedVolumes
 
 SHELL_MM = 2.0
 MARGIN_MM = 10.0  # around a structure: the shell is inside, and figures show it
@@ -140,8 +140,9 @@ def examine(predicted: PredictedVolumes, settings: Settings) -> Iterator[Details
     whole = np.empty(predicted.label_maps.shape, bool)
     masks = {"members": whole[:n], "mean": whole[n : n + 1], "truth": whole[n + 1 :]}
     margin = np.ceil(MARGIN_MM / grid.spacing).astype(int)
-    for structure in predicted.structures(settings.events):
-        predicted.fill(structure, settings.loss, whole, volumes)
+    for k, (name, labels) in enumerate(predicted.structures(settings.events).items()):
+        channels = [k] if predicted.kind == "regions" else labels
+        predicted.fill(channels, labels, settings.loss, whole, volumes)
         box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
         for around in find_objects(whole.any(axis=0).view(np.uint8)):
             edges = zip(around, margin, strict=True)
@@ -150,7 +151,7 @@ def examine(predicted: PredictedVolumes, settings: Settings) -> Iterator[Details
         numbers = np.zeros(grid.shape, np.min_scalar_type(highest))
         numbers[box] = found
         del found
-        yield Details(predicted, structure.name, box, masks, volumes, numbers)
+        yield Details(predicted, name, box, masks, volumes, numbers)
 
 
 def row_of_structure(details: Details) -> Row:
