@@ -15,8 +15,10 @@ from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
-COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
-COLUMNS += ["au_per_volume", "dice"]  # the last with truth
+COLUMNS = (
+    "case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume",
+    "au_per_volume", "dice",  # the last with truth
+)  # fmt: skip
 
 
 def _class_names(context: Any, option: Any, value: str | None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
-from ..io.files import read_json, reading, similar_file
+from ..io.files import check_there, read_json, reading
 from .images import SUFFIXES, Volume, check_same_grid, open_volume
 
 PathLike = str | os.PathLike[str]
@@ -108,8 +108,7 @@ def cases(
 
 def _files_by_case(place: Path) -> dict[str, Path]:
     """Files by their names without ending; probabilities before the label map beside them."""
-    if not place.exists():
-        raise FileNotFoundError(f"there is no file or folder {str(place)!r}{similar_file(place)}")
+    check_there(place, "folder or")
     found = {}
     files = sorted(place.glob("[!.]*")) if place.is_dir() else [place]
     for suffix in SUFFIXES:

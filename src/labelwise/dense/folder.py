@@ -77,32 +77,27 @@ def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
     key = hashlib.sha256(json.dumps(described).encode()).hexdigest()
     record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
+    finished: dict[str, Any]
     if record.is_file():
-        finished: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+        finished = json.loads(record.read_text(encoding="utf-8"))
         return finished
-    predicted = PredictedVolumes(case)
-    rows, components, pictures, figures = [], [], {}, {}
+    predicted, pictures = PredictedVolumes(case), {}
+    finished = {"sentence": predicted.sentence, "structures": [], "components": [], "figures": {}}
     for details in examine(predicted, settings):
-        rows.append(row_of_structure(details))
-        components.extend(rows_of_components(details))
+        finished["structures"].append(row_of_structure(details))
+        finished["components"].extend(rows_of_components(details))
         if settings.parts:
             write_maps(details, folder / "maps", settings)
         if settings.figures:
             pictures[details.name] = cut_planes(details)
     if settings.parts:
         write_segmentation(predicted, folder / "maps", settings)
-    for row in by_doubt(rows)[:FIGURES]:
+    for row in by_doubt(finished["structures"])[:FIGURES]:
         if settings.figures:
             name = row["structure"]
             figure = f"figures/{case.name}_{file_name(name)}.png"
             (folder / "figures").mkdir(exist_ok=True)
             draw(pictures[name], f"{case.name}, {name}", folder / figure)
-            figures[figure] = f"{name}: doubt {row['eu_per_volume']:.3g}"
-    finished = {
-        "sentence": predicted.sentence,
-        "structures": rows,
-        "components": components,
-        "figures": figures,
-    }
+            finished["figures"][figure] = f"{name}: doubt {row['eu_per_volume']:.3g}"
     write_file(record, json.dumps(finished))
     return finished

@@ -132,8 +132,8 @@ def check_same_grid(volume: Volume, reference: Volume) -> None:
         raise volume.error(f"shape: (z, y, x) = {volume.shape} against {reference.shape} {end}")
     ends = [(0, n - 1) for n in volume.shape[::-1]]
     corners = np.array(list(product(*ends, [1])))
-    moved = np.linalg.inv(reference.affine) @ volume.affine - np.eye(4)
-    distance = np.abs(corners @ moved.T).max()
+    moved = corners @ (np.linalg.inv(reference.affine) @ volume.affine).T
+    distance = np.abs(moved - corners).max()
     if volume.placed and distance > TOLERANCE:
         raise volume.error(
             f"affine: voxels up to {distance:.3g} voxels apart; {volume.place} against "

@@ -70,12 +70,13 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
+    folder = Path(folder)
     settings = Settings(loss, events, parts, as_float, compress)
     predicted = PredictedVolumes(case)
     paths = []
     for details in examine(predicted, settings):
-        paths += write_maps(details, Path(folder), settings)
-    return paths + write_segmentation(predicted, Path(folder), settings)
+        paths += write_maps(details, folder, settings)
+    return paths + write_segmentation(predicted, folder, settings)
 
 
 def write_maps(details: Details, folder: Path, settings: Settings) -> list[Path]:

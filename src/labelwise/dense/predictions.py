@@ -16,9 +16,6 @@ import numpy as np
 from .._arrays import Array
 from .._errors import InputError, suggest
 from .._validation.probabilities import check_probabilities
-from ..decomposition import decompose
-from ..distributions import MultiLabelEnsemble
-from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
 
@@ -146,28 +143,18 @@ class PredictedVolumes:
             )
         return found
 
-    def fill(
-        self,
-        channels: Sequence[int],
-        labels: Sequence[int],
-        loss: LossName | Loss,
-        masks: Array,
-        volumes: Mapping[str, Array],
-    ) -> None:
-        """Fill masks of a structure, as many as there are label maps, and volumes of the parts of
-        its uncertainty.
+    def plane(
+        self, z: int, channels: Sequence[int], labels: Sequence[int]
+    ) -> tuple[Array, Array]:
+        """The probability of a structure by each member, in a plane, and where it is by each of the
+        label maps.
         """
-        n = len(self.arrays)
-        for z in range(len(self.mean)):
-            chances = self._chances(z, channels)
-            u = decompose(MultiLabelEnsemble(chances[..., None]), loss)
-            for part, volume in volumes.items():
-                volume[z] = getattr(u, part)[..., 0]
-            plane = self.label_maps[:, z]
-            masks[:, z] = np.any([plane == label for label in labels], axis=0)
-            if self.kind == "regions":
-                masks[:n, z] = chances > 0.5
-                masks[n, z] = chances.mean(axis=0) > 0.5
+        n, chances = len(self.arrays), self._chances(z, channels)
+        masks = np.any([self.label_maps[:, z] == label for label in labels], axis=0)
+        if self.kind == "regions":
+            masks[:n] = chances > 0.5
+            masks[n] = chances.mean(axis=0) > 0.5
+        return chances, masks
 
 
 def _recognize(array: Array) -> str:
@@ -176,10 +163,10 @@ def _recognize(array: Array) -> str:
     for z in np.linspace(0, array.shape[-3] - 1, PLANES).astype(int):
         plane = array[..., z, :, :]
         if kind == "votes":
-            exclusive = (plane <= 0) | (plane >= 1) | np.isnan(plane)
+            overlap = (plane > 0) & (plane < 1)
         else:
-            exclusive = np.abs(plane.sum(axis=0, dtype=float) - 1) < 0.01
-        if not exclusive.all():
+            overlap = np.abs(plane.sum(axis=0, dtype=float) - 1) > 0.01
+        if overlap.any():
             return "regions"
     return kind
 

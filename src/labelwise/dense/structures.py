@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import Array
+from ..decomposition import decompose
+from ..distributions import MultiLabelEnsemble
 from ..losses import Loss, LossName
 from .cases import Case
 from .images import Volume
@@ -142,7 +144,11 @@ def examine(predicted: PredictedVolumes, settings: Settings) -> Iterator[Details
     margin = np.ceil(MARGIN_MM / grid.spacing).astype(int)
     for k, (name, labels) in enumerate(predicted.structures(settings.events).items()):
         channels = [k] if predicted.kind == "regions" else labels
-        predicted.fill(channels, labels, settings.loss, whole, volumes)
+        for z in range(grid.shape[0]):
+            chances, whole[:, z] = predicted.plane(z, channels, labels)
+            u = decompose(MultiLabelEnsemble(chances[..., None]), settings.loss)
+            for part, volume in volumes.items():
+                volume[z] = getattr(u, part)[..., 0]
         box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
         for around in find_objects(whole.any(axis=0).view(np.uint8)):
             edges = zip(around, margin, strict=True)
@@ -177,8 +183,8 @@ def row_of_structure(details: Details) -> Row:
         row[f"{short}_shell"] = border
     row["mean_entropy"] = predicted.entropy / predicted.mean.size
     row["entropy_per_volume"] = predicted.entropy / voxels
-    for truth, size in zip(masks["truth"], sizes["truth"], strict=True):
-        row["true_ml"], row["dice"] = size, dice(mean, truth)
+    for truth in masks["truth"]:
+        row["true_ml"], row["dice"] = grid.ml(truth), dice(mean, truth)
     row["components"] = int(details.numbers.max())
     return row
 
