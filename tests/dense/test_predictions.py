@@ -277,9 +277,7 @@ def test_cases_in_which_nobody_sees_anything(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["a_b", "A b"])  # some file systems do not tell cases apart
-def test_structures_whose_files_would_have_one_name_are_refused(
-    tmp_path: Path, other: str
-) -> None:
+def test_structures_whose_files_would_have_one_name_are_refused(tmp_path: Path, other: str) -> None:
     given = ["none", "a b", other]
     with pytest.raises(InputError, match="names of structures are parts of file names"):
         predicted(soft_members(tmp_path), class_names=given).structures(None)

@@ -20,7 +20,9 @@ PARTS = tuple(SHORT.values())
 
 
 Plane = tuple[float, dict[str, Array]]
-"""Height ÷ width of its voxels, and what it shows, by name: (n, rows, columns), of members n > 1."""
+"""Height ÷ width of its voxels, and what it shows, by name: several (n, rows, columns) of members,
+else one.
+"""
 
 
 def cut_planes(details: Details) -> list[Plane]:

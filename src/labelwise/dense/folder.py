@@ -53,8 +53,8 @@ def write_folder(
     components = [row for one in finished for row in one["components"]]
     for name, table in (("cases", rows), ("components", components)):
         columns = list(table[0]) if table else ["case"]
-        text = "".join(csv_texts([columns, *map(dict.values, table)]))
-        write_file(folder / f"{name}.csv", text)
+        lines = csv_texts([columns, *map(dict.values, table)])
+        write_file(folder / f"{name}.csv", "".join(lines))
     by_name = {case.name: case for case in cases}
     page = [START]
     for name in list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]:
@@ -66,7 +66,7 @@ def write_folder(
     return finished
 
 
-def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
+def _finish(case: Case, folder: Path, settings: Settings) -> Any:
     """Tables, maps and figures of a case, from an earlier run if nothing has changed since: the
     rows of its "structures" and "components", its "figures" with what they show, and the
     "sentence" that says what its members were taken for.
@@ -77,12 +77,11 @@ def _finish(case: Case, folder: Path, settings: Settings) -> dict[str, Any]:
         described.append([str(volume.file.resolve()), status.st_size, status.st_mtime_ns])
     key = hashlib.sha256(json.dumps(described).encode()).hexdigest()
     record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
-    finished: dict[str, Any]
     if record.is_file():
-        finished = json.loads(record.read_text(encoding="utf-8"))
-        return finished
+        return json.loads(record.read_text(encoding="utf-8"))
     predicted, pictures = PredictedVolumes(case), {}
-    finished = {"sentence": predicted.sentence, "structures": [], "components": [], "figures": {}}
+    finished: Any = {"structures": [], "components": [], "figures": {}}
+    finished["sentence"] = predicted.sentence
     for details in examine(predicted, settings):
         finished["structures"].append(row_of_structure(details))
         finished["components"].extend(rows_of_components(details))

@@ -98,12 +98,12 @@ class PredictedVolumes:
         self.entropy += float(entropy.sum(dtype=float)) / math.log(2)
 
     def _chances(self, z: int, channels: Sequence[int]) -> Array:
-        """The probability of some channels together by each member, in a plane; votes are 0 or 1."""
+        """The probability of some channels together by each member, in a plane; votes: 0 or 1."""
         chances = np.zeros((len(self.arrays), *self.mean[z].shape), np.float32)
         for chance, labels, array in zip(chances, self.label_maps, self.arrays, strict=False):
             for channel in channels:
                 chance += labels[z] == channel if self.kind == "votes" else array[channel, z]
-        return np.minimum(chances, 1)  # may be larger by rounding
+        return np.minimum(chances, 1, out=chances)  # may be larger by rounding
 
     def structures(self, events: Events | None) -> dict[str, list[int]]:
         """The labels of all classes but the background, then of the events, by name; of regions,
@@ -143,9 +143,7 @@ class PredictedVolumes:
             )
         return found
 
-    def plane(
-        self, z: int, channels: Sequence[int], labels: Sequence[int]
-    ) -> tuple[Array, Array]:
+    def plane(self, z: int, channels: Sequence[int], labels: Sequence[int]) -> tuple[Array, Array]:
         """The probability of a structure by each member, in a plane, and where it is by each of the
         label maps.
         """

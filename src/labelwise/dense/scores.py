@@ -38,8 +38,8 @@ def detect_segmentation_failures(rows: Sequence[dict[str, Any]]) -> list[dict[st
                     "score": name,
                     "cases": len(own),
                     "aurc": curve.aurc,
-                    "low": float(curve.band.aurc.low),
-                    "high": float(curve.band.aurc.high),
+                    "low": curve.band.aurc.low,
+                    "high": curve.band.aurc.high,
                     "random": curve.random,
                 }
             )

@@ -14,7 +14,6 @@ from ..decomposition import decompose
 from ..distributions import MultiLabelEnsemble
 from ..losses import Loss, LossName
 from .cases import Case
-from .images import Volume
 from .predictions import Events, PredictedVolumes
 
 SHELL_MM = 2.0
@@ -138,7 +137,8 @@ def examine(predicted: PredictedVolumes, settings: Settings) -> Iterator[Details
     from scipy.ndimage import find_objects, label
 
     grid, n = predicted.case.grid, len(predicted.arrays)
-    volumes = {part: np.empty(grid.shape, np.float32) for part in {*SHORT.values(), *settings.parts}}
+    parts = {*SHORT.values(), *settings.parts}
+    volumes = {part: np.empty(grid.shape, np.float32) for part in parts}
     whole = np.empty(predicted.label_maps.shape, bool)
     masks = {"members": whole[:n], "mean": whole[n : n + 1], "truth": whole[n + 1 :]}
     margin = np.ceil(MARGIN_MM / grid.spacing).astype(int)
@@ -176,7 +176,7 @@ def row_of_structure(details: Details) -> Row:
         everywhere = details.uncertainty[part]
         near = everywhere[details.box]
         zones = (everywhere, near[mean & ~shell], near[shell])
-        total, inside, border = [float(zone.sum(dtype=float)) / voxels for zone in zones]
+        total, inside, border = (float(zone.sum(dtype=float)) / voxels for zone in zones)
         row[f"{short}_per_volume"] = total
         row[f"{short}_outside"] = max(total - inside - border, 0)
         row[f"{short}_inside"] = inside
