@@ -36,7 +36,7 @@ def test_one_member_is_not_enough(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Each argument is one member"):
         lw.dense.cases(*soft_members(tmp_path, 1))
     members = soft_members(tmp_path, 1)
-    with pytest.raises(FileNotFoundError, match="no file or folder"):
+    with pytest.raises(FileNotFoundError, match="there is no folder or file"):
         lw.dense.cases(*members, tmp_path / "memberO")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"empty: no volumes; expected \.nii\.gz"):

@@ -12,10 +12,10 @@ import pytest
 import labelwise as lw
 from labelwise.dense import folder as module
 from labelwise.dense.folder import by_doubt, write_folder
-from labelwise.dense.maps import Settings
+from labelwise.dense.structures import Settings
 from volume_files import SHAPE, nifti
 
-SETTINGS = Settings(["epistemic"], "log", {}, as_float=False, compress=True, figures=True)
+SETTINGS = Settings("log", {}, parts=["epistemic"], figures=True)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_tables_maps_and_figures(members: list[Path], tmp_path: Path) -> None:
     with (out / "cases.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
     assert [row["case"] for row in table] == ["<i>c", "a", "b"]
-    rows = [row for one in examined for row in one.structures]
+    rows = [row for one in examined for row in one["structures"]]
     assert [float(row["ml_high"]) for row in table] == [row["ml_high"] for row in rows]
     assert [row["case"] for row in by_doubt(rows)] == ["b", "<i>c", "a"]
     assert len((out / "components.csv").read_text().splitlines()) == 4

@@ -13,6 +13,7 @@ from labelwise._errors import InputError
 from labelwise.dense.images import open_volume
 from volume_files import ANISOTROPIC, OBLIQUE, SHAPE, nifti
 
+ONE = np.array(True)
 VALUES = np.arange(np.prod(SHAPE)).reshape(SHAPE).astype(np.int16)
 
 
@@ -23,14 +24,13 @@ def test_the_grid_is_that_of_nibabel(tmp_path: Path, affine: np.ndarray) -> None
     assert volume.shape == SHAPE[::-1]
     assert volume.spacing == pytest.approx(nibabel.affines.voxel_sizes(image.affine)[::-1])
     sides = image.affine[:3, :3].T
-    assert volume.voxel_ml == pytest.approx(abs(np.dot(sides[0], np.cross(*sides[1:]))) / 1000)
+    assert volume.ml(ONE) == pytest.approx(abs(np.dot(sides[0], np.cross(*sides[1:]))) / 1000)
     assert np.array_equal(volume.affine, image.affine)
 
 
 def test_a_voxel_of_anisotropic_volumes_has_its_volume(tmp_path: Path) -> None:
-    assert open_volume(nifti(tmp_path / "a.nii", VALUES, ANISOTROPIC)).voxel_ml == pytest.approx(
-        0.7 * 0.7 * 4 / 1000
-    )
+    volume = open_volume(nifti(tmp_path / "a.nii", VALUES, ANISOTROPIC))
+    assert volume.ml(ONE) == pytest.approx(0.7 * 0.7 * 4 / 1000)
 
 
 @pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])

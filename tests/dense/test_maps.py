@@ -11,7 +11,7 @@ from nibabel.affines import apply_affine
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise.dense.maps import file_name
+from labelwise.dense.predictions import file_name
 from optional_libraries import optional
 from volume_files import (
     ANISOTROPIC,

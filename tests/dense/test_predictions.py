@@ -11,7 +11,8 @@ from scipy.stats import entropy
 
 import labelwise as lw
 from labelwise._errors import InputError
-from labelwise.dense.predictions import PredictedVolumes, is_any_of, most_likely
+from labelwise.dense.predictions import PredictedVolumes
+from labelwise.dense.structures import Settings, examine
 from volume_files import SHAPE, hard_members, nifti, normalized, probabilities, soft_members
 
 
@@ -26,8 +27,16 @@ def regions(folder: Path, n: int = 2) -> list[Path]:
     return [nifti(folder / f"{m}.nii", rng.random((*SHAPE, 2)), dtype="f4") for m in range(n)]
 
 
+def masks_of(found: PredictedVolumes) -> list[np.ndarray]:
+    """Those of each structure: of each member, of their mean, and of the truth."""
+    whole = []
+    for details in examine(found, Settings("log", None)):
+        whole.append(np.concatenate(list(details.masks.values())))
+    return whole
+
+
 def names(found: PredictedVolumes, events: object = None) -> list[str]:
-    return [structure.name for structure in found.structures(events)]
+    return list(found.structures(events))
 
 
 def test_probabilities(tmp_path: Path) -> None:
@@ -38,7 +47,7 @@ def test_probabilities(tmp_path: Path) -> None:
     probs = np.stack([normalized(probabilities(10 * m)) for m in range(3)])
     mean = probs.mean(axis=0)
     assert np.array_equal(found.mean.T, mean.argmax(axis=-1))
-    for member, own in zip(found.label_maps["members"], probs, strict=True):
+    for member, own in zip(found.label_maps[:3], probs, strict=True):
         assert np.array_equal(member.T, own.argmax(axis=-1))
     assert found.entropy == pytest.approx(entropy(mean, base=2, axis=-1).sum(), rel=1e-5)
 
@@ -87,7 +96,7 @@ def test_regions(tmp_path: Path) -> None:
     assert found.sentence == "probabilities of 2 regions that may overlap"
     assert names(found) == ["0", "1"]
     chances = np.stack([volume.read()[1] for volume in found.case.members])
-    *members, mean = [mask for _, mask in found.masks(found.structures(None)[1])]
+    *members, mean = masks_of(found)[1]
     assert np.array_equal(mean, chances.mean(axis=0) > 0.5)
     for mask, own in zip(members, chances, strict=True):
         assert np.array_equal(mask, own > 0.5)
@@ -172,15 +181,15 @@ def test_regions_and_their_truth(tmp_path: Path) -> None:
         '{"labels": {"background": 0, "whole": [1, 2], "core": 2}}'
     )
     found = predicted(folders, truth=tmp_path / "truth")
-    whole, core = [dict(found.masks(structure)) for structure in found.structures(None)]
-    assert np.array_equal(whole["truth"].T, labels > 0)
-    assert np.array_equal(core["truth"].T, labels == 2)
+    whole, core = [masks[-1] for masks in masks_of(found)]
+    assert np.array_equal(whole.T, labels > 0)
+    assert np.array_equal(core.T, labels == 2)
     # the same names for label maps: structures made of labels
     for folder in folders:
         nifti(folder / "t.nii", labels, dtype="u1")
     voted = predicted(folders)
     assert names(voted) == ["whole", "core"]
-    assert np.array_equal(dict(voted.masks(voted.structures(None)[0]))["mean"].T, labels > 0)
+    assert np.array_equal(masks_of(voted)[0][2].T, labels > 0)
 
 
 def test_regions_have_no_events_and_need_all_names(tmp_path: Path) -> None:
@@ -231,9 +240,8 @@ def test_an_image_is_no_label_map(tmp_path: Path) -> None:
 
 def test_events(tmp_path: Path) -> None:
     found = predicted(soft_members(tmp_path), class_names=["none", "liver", "tumor"])
-    event = found.structures({"any": ["liver", 2, "2"]})[-1]
-    assert event.name == "any"
-    assert event.channels == [1, 2]
+    structures = found.structures({"any": ["liver", 2, "2"]})
+    assert structures == {"liver": [1], "tumor": [2], "any": [1, 2]}
     with pytest.raises(InputError, match=r"'any' must have .* got 'livr'. Did you mean 'liver'"):
         found.structures({"any": ["livr"]})
     with pytest.raises(InputError, match="a name of its own"):
@@ -268,12 +276,10 @@ def test_cases_in_which_nobody_sees_anything(tmp_path: Path) -> None:
     )
 
 
-def test_most_likely_is_argmax() -> None:
-    probs = np.random.default_rng(0).integers(0, 4, (5, 3, 4, 5))  # with many ties
-    assert np.array_equal(most_likely(probs), probs.argmax(axis=0))
-
-
-def test_any_of_some_labels_is_isin() -> None:
-    labels = np.random.default_rng(0).integers(-2, 9, (5, 6, 7)).astype(np.int16)
-    for some in ([3], [-2, 0, 8], [7, 100]):
-        assert np.array_equal(is_any_of(labels, some), np.isin(labels, some))
+@pytest.mark.parametrize("other", ["a_b", "A b"])  # some file systems do not tell cases apart
+def test_structures_whose_files_would_have_one_name_are_refused(tmp_path: Path, other: str) -> None:
+    given = ["none", "a b", other]
+    with pytest.raises(InputError, match="names of structures are parts of file names"):
+        predicted(soft_members(tmp_path), class_names=given).structures(None)
+    with pytest.raises(InputError, match="names of structures are parts of file names"):
+        predicted(regions(tmp_path / "regions"), class_names=given[1:]).structures(None)

@@ -14,7 +14,7 @@ from scipy.stats import entropy
 
 import labelwise as lw
 from labelwise.dense.predictions import PredictedVolumes
-from labelwise.dense.structures import dice, examine, find_shell
+from labelwise.dense.structures import Settings, dice, examine, find_shell
 from volume_files import (
     ANISOTROPIC,
     OBLIQUE,
@@ -165,7 +165,7 @@ def test_the_box_has_a_margin_of_10_mm(tmp_path: Path) -> None:
     labels[20:22, 5, 4] = 1
     members = hard_members(tmp_path, [labels, labels], np.diag([0.9, 1, 4, 1]))
     (case,) = lw.dense.cases(*members, class_names={1: "seen", 2: "unseen"})
-    seen, unseen = list(examine(PredictedVolumes(case), "log", None))
+    seen, unseen = list(examine(PredictedVolumes(case), Settings("log", None)))
     assert seen.box == (slice(1, 8), slice(0, 16), slice(8, 34))
     assert unseen.box == (slice(None),) * 3
 

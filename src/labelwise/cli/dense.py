@@ -15,8 +15,10 @@ from ._output import echo, echo_json, echo_table, json_option, progress_bar
 from ._paths import InputPath, OutputPath
 
 SHOWN = 10  # rows of the table
-COLUMNS = ["case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume"]
-COLUMNS += ["au_per_volume", "dice"]  # the last with truth
+COLUMNS = (
+    "case", "structure", "ml", "ml_low", "ml_high", "pairwise_dice", "eu_per_volume",
+    "au_per_volume", "dice",  # the last with truth
+)  # fmt: skip
 
 
 def _class_names(context: Any, option: Any, value: str | None) -> Any:
@@ -107,19 +109,19 @@ def command(
     """
     from ..dense.cases import cases as find_cases
     from ..dense.folder import by_doubt, write_folder
-    from ..dense.maps import Settings
     from ..dense.scores import detect_segmentation_failures
+    from ..dense.structures import Settings
 
     found = find_cases(*members, images=images, truth=truth, class_names=class_names)
     parts = [part for part in dict.fromkeys(maps) if part != "none"]
     with progress_bar("dense") as progress:
-        examined = write_folder(found, output, Settings(parts, **settings), worst, progress)
-    rows = [row for one in examined for row in one.structures]
+        examined = write_folder(found, output, Settings(parts=parts, **settings), worst, progress)
+    rows = [row for one in examined for row in one["structures"]]
     detection = detect_segmentation_failures(rows)
     if as_json:
         echo_json({"structures": rows, "failure_detection": detection})
         return
-    for sentence in dict.fromkeys(one.sentence for one in examined):
+    for sentence in dict.fromkeys(one["sentence"] for one in examined):
         size = f"{counted(len(members), 'member')} × {counted(len(found), 'case')}"
         echo(f"{size}: {sentence}", err=True)
     if not all(case.grid.placed for case in found):

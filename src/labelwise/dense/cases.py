@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
-from ..io.files import read_json, reading, similar_file
+from ..io.files import check_there, read_json, reading
 from .images import SUFFIXES, Volume, check_same_grid, open_volume
 
 PathLike = str | os.PathLike[str]
@@ -22,7 +22,7 @@ class Case:
     """One volume as each member predicts it; made by `cases`."""
 
     name: str
-    members: tuple[Volume, ...]
+    members: Sequence[Volume]
     class_names: Mapping[str, list[int]]
     """The label of each class, or the labels of each region, by name."""
     image: Volume | None = None
@@ -90,16 +90,15 @@ def cases(
         )
     places = list(map(Path, members))
     found = list(map(_files_by_case, places))
-    # files of one case have its name, or else their folder has
-    names = sorted(set.intersection(*map(set, found))) or [places[0].resolve().parent.name]
-    if any(place.is_dir() for place in places):
-        names = sorted(set().union(*found))
+    names = sorted(set().union(*found))
+    if len(names) > 1 and all(map(Path.is_file, places)):  # of one case, called as their folder
+        names = [places[0].resolve().parent.name]
     volumes = [_volumes_by_case(place, names) for place in places]
     labels = _labels_by_name(class_names, places[0] / "dataset.json")
     beside = [{} if x is None else _volumes_by_case(Path(x), names) for x in (images, truth)]
     result = []
     for name in names:
-        own = tuple(volume[name] for volume in volumes)
+        own = [volume[name] for volume in volumes]
         case = Case(name, own, labels, *(volume.get(name) for volume in beside))
         for volume in case.volumes:
             check_same_grid(volume, case.grid)
@@ -109,8 +108,7 @@ def cases(
 
 def _files_by_case(place: Path) -> dict[str, Path]:
     """Files by their names without ending; probabilities before the label map beside them."""
-    if not place.exists():
-        raise FileNotFoundError(f"there is no file or folder {str(place)!r}{similar_file(place)}")
+    check_there(place, "folder or")
     found = {}
     files = sorted(place.glob("[!.]*")) if place.is_dir() else [place]
     for suffix in SUFFIXES:

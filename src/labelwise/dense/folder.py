@@ -7,16 +7,16 @@ import json
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import __version__
 from ..io.atomic import write_file
 from ..io.csv import csv_texts
 from .cases import Case
-from .figures import Picture, cut_planes, draw
-from .maps import Settings, file_name, write_maps, write_segmentation
-from .predictions import PredictedVolumes
-from .structures import Row, examine, row_of_structure, rows_of_components
+from .figures import cut_planes, draw
+from .maps import write_maps, write_segmentation
+from .predictions import PredictedVolumes, file_name
+from .structures import Row, Settings, examine, row_of_structure, rows_of_components
 
 FIGURES = 3  # of a case: its most doubtful structures
 START = """<!doctype html><meta charset=utf-8><title>Cases by doubt</title><style>
@@ -24,14 +24,6 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding
 img{max-width:100%;margin:1rem 0}
 </style><h1>Cases by doubt</h1><p>Doubt is epistemic uncertainty summed over the voxels, divided by
 the predicted volume. All numbers are in cases.csv and components.csv.</p>"""
-
-
-class Finished(NamedTuple):
-    """The tables of a case, and what its members were taken for."""
-
-    sentence: str
-    structures: list[Row]
-    components: list[Row]
 
 
 def by_doubt(rows: Sequence[Row]) -> list[Row]:
@@ -45,8 +37,10 @@ def write_folder(
     settings: Settings,
     worst: int,
     progress: Callable[[int, int], None],
-) -> list[Finished]:
-    """Tables of all cases, and maps and figures of the ``worst``."""
+) -> list[dict[str, Any]]:
+    """Tables of all cases, and maps, figures and a page of the ``worst``; see `_finish` for what is
+    returned of each case.
+    """
     (folder / ".finished").mkdir(parents=True, exist_ok=True)
     first = settings
     if len(cases) > worst:
@@ -55,28 +49,28 @@ def write_folder(
     for i, case in enumerate(cases):
         progress(i, len(cases))
         finished.append(_finish(case, folder, first))
-    rows = [row for one in finished for row in one.structures]
-    shown = list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]
-    for case in cases:
-        if case.name in shown:
-            _finish(case, folder, settings)
-    write_dense_table(folder / "cases.csv", rows)
-    write_dense_table(
-        folder / "components.csv", [row for one in finished for row in one.components]
-    )
+    rows = [row for one in finished for row in one["structures"]]
+    components = [row for one in finished for row in one["components"]]
+    for name, table in (("cases", rows), ("components", components)):
+        columns = list(table[0]) if table else ["case"]
+        lines = csv_texts([columns, *map(dict.values, table)])
+        write_file(folder / f"{name}.csv", "".join(lines))
+    by_name = {case.name: case for case in cases}
+    page = [START]
+    for name in list(dict.fromkeys(row["case"] for row in by_doubt(rows)))[:worst]:
+        page.append(f"<h2>{escape(name)}</h2>")
+        for figure, text in _finish(by_name[name], folder, settings)["figures"].items():
+            page.append(f'<p>{escape(text)}</p><img src="{escape(figure)}" alt="">')
     if settings.figures:
-        write_file(folder / "index.html", _page(shown, rows))
+        write_file(folder / "index.html", "\n".join(page))
     return finished
 
 
-def write_dense_table(path: Path, rows: Sequence[Row]) -> None:
-    """Write a table as CSV."""
-    columns = list(rows[0]) if rows else ["case"]
-    write_file(path, "".join(csv_texts([columns, *(list(row.values()) for row in rows)])))
-
-
-def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
-    """Tables, maps and figures of a case, from an earlier run if nothing has changed since."""
+def _finish(case: Case, folder: Path, settings: Settings) -> Any:
+    """Tables, maps and figures of a case, from an earlier run if nothing has changed since: the
+    rows of its "structures" and "components", its "figures" with what they show, and the
+    "sentence" that says what its members were taken for.
+    """
     described: list[Any] = [__version__, settings, case.class_names]
     for volume in case.volumes:
         status = volume.file.stat()
@@ -84,37 +78,25 @@ def _finish(case: Case, folder: Path, settings: Settings) -> Finished:
     key = hashlib.sha256(json.dumps(described).encode()).hexdigest()
     record = folder / ".finished" / f"{case.name}-{key[:16]}.json"
     if record.is_file():
-        return Finished(*json.loads(record.read_text(encoding="utf-8")))
-    predicted = PredictedVolumes(case)
-    finished = Finished(predicted.sentence, [], [])
-    pictures: dict[str, Picture] = {}
-    for details in examine(predicted, settings.loss, settings.events, settings.parts):
-        finished.structures.append(row_of_structure(details))
-        finished.components.extend(rows_of_components(details))
+        return json.loads(record.read_text(encoding="utf-8"))
+    predicted, pictures = PredictedVolumes(case), {}
+    finished: Any = {"structures": [], "components": [], "figures": {}}
+    finished["sentence"] = predicted.sentence
+    for details in examine(predicted, settings):
+        finished["structures"].append(row_of_structure(details))
+        finished["components"].extend(rows_of_components(details))
         if settings.parts:
             write_maps(details, folder / "maps", settings)
         if settings.figures:
             pictures[details.name] = cut_planes(details)
     if settings.parts:
         write_segmentation(predicted, folder / "maps", settings)
-    for row in by_doubt(finished.structures)[:FIGURES]:
+    for row in by_doubt(finished["structures"])[:FIGURES]:
         if settings.figures:
+            name = row["structure"]
+            figure = f"figures/{case.name}_{file_name(name)}.png"
             (folder / "figures").mkdir(exist_ok=True)
-            draw(pictures[row["structure"]], folder / _figure(row))
+            draw(pictures[name], f"{case.name}, {name}", folder / figure)
+            finished["figures"][figure] = f"{name}: doubt {row['eu_per_volume']:.3g}"
     write_file(record, json.dumps(finished))
     return finished
-
-
-def _figure(row: Row) -> str:
-    return f"figures/{row['case']}_{file_name(row['structure'])}.png"
-
-
-def _page(names: Sequence[str], rows: Sequence[Row]) -> str:
-    """Cases by doubt with their figures."""
-    parts = [START]
-    for case in names:
-        parts.append(f"<h2>{escape(case)}</h2>")
-        for row in by_doubt([row for row in rows if row["case"] == case])[:FIGURES]:
-            text = f"{row['structure']}: doubt {row['eu_per_volume']:.3g}"
-            parts.append(f'<p>{escape(text)}</p><img src="{escape(_figure(row))}" alt="">')
-    return "\n".join(parts)

@@ -43,14 +43,9 @@ class Volume:
         """Millimeters between voxels along z, y and x."""
         return np.linalg.norm(self.affine[:3, :3], axis=0)[::-1]
 
-    @property
-    def voxel_ml(self) -> float:
-        """Milliliters of a voxel."""
-        return float(abs(np.linalg.det(self.affine)) / 1000)
-
     def ml(self, mask: Array) -> float:
         """Milliliters of a mask."""
-        return self.voxel_ml * int(np.count_nonzero(mask))
+        return float(abs(np.linalg.det(self.affine)) / 1000 * np.count_nonzero(mask))
 
     @property
     def place(self) -> str:
@@ -85,7 +80,7 @@ def open_volume(path: Path) -> Volume:
         check_regular(path)
         placed_by = path
         if path.suffix in (".npz", ".npy"):
-            beside = [path.with_suffix(suffix) for suffix in SUFFIXES[:2]]
+            beside = map(path.with_suffix, SUFFIXES[:2])
             placed_by = next(filter(Path.is_file, beside), path)
         if placed_by.suffix == ".npz":
             raise InputError("affine: there is no NIfTI file of the same name beside it")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +18,8 @@ from ..io.atomic import replacing
 from ..losses import Loss, LossName, as_loss
 from .cases import Case
 from .images import nibabel
-from .predictions import Events, PredictedVolumes
-from .structures import Details, examine
-
-
-class Settings(NamedTuple):
-    """How maps are computed and written (see `maps`), and whether figures are."""
-
-    parts: Sequence[str]
-    loss: LossName | Loss
-    events: Events | None
-    as_float: bool
-    compress: bool
-    figures: bool
+from .predictions import Events, PredictedVolumes, file_name
+from .structures import Details, Settings, examine
 
 
 def maps(
@@ -82,21 +70,20 @@ def maps(
     """
     for part in parts:
         check_choice(part, "parts", PARTS)
-    settings = Settings(parts, loss, events, as_float, compress, figures=False)
+    folder = Path(folder)
+    settings = Settings(loss, events, parts, as_float, compress)
     predicted = PredictedVolumes(case)
     paths = []
-    for details in examine(predicted, loss, events, parts):
-        paths += write_maps(details, Path(folder), settings)
-    return paths + write_segmentation(predicted, Path(folder), settings)
+    for details in examine(predicted, settings):
+        paths += write_maps(details, folder, settings)
+    return paths + write_segmentation(predicted, folder, settings)
 
 
 def write_maps(details: Details, folder: Path, settings: Settings) -> list[Path]:
     """Write maps of a structure, and its components."""
-    numbers = np.zeros(details.predicted.case.grid.shape, details.numbers.dtype)
-    numbers[details.box] = details.numbers
     paths = []
     for name in (*settings.parts, "components"):
-        values = details.uncertainty.get(name, numbers)
+        values = details.uncertainty.get(name, details.numbers)
         name = f"{file_name(details.name)}_{name}"
         paths.append(_write_nifti(folder, name, values, details.predicted.case, settings))
     return paths
@@ -133,8 +120,3 @@ def _write_nifti(folder: Path, name: str, values: Array, case: Case, settings: S
                     plane = np.rint(plane / scale)
                 opened.write(plane.astype(dtype).tobytes())
     return path
-
-
-def file_name(structure: str) -> str:
-    """A structure's name as a part of file names."""
-    return re.sub(r"[^\w.-]+", "_", structure)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..evaluation import rejection_curve
 
 # The sign makes a high score doubtful.
@@ -30,9 +28,9 @@ def detect_segmentation_failures(rows: Sequence[dict[str, Any]]) -> list[dict[st
         own = [row for row in rows if row["structure"] == structure and "dice" in row]
         if len(own) < FEWEST:
             continue
-        risk = np.array([1 - row["dice"] for row in own])
+        risk = [1 - row["dice"] for row in own]
         for name, sign in SCORES.items():
-            score = np.array([sign * row[name] for row in own])
+            score = [sign * row[name] for row in own]
             curve: Any = rejection_curve(score, risk=risk, n_bootstrap=N_BOOTSTRAP, rng=0)
             found.append(
                 {
@@ -40,8 +38,8 @@ def detect_segmentation_failures(rows: Sequence[dict[str, Any]]) -> list[dict[st
                     "score": name,
                     "cases": len(own),
                     "aurc": curve.aurc,
-                    "low": float(curve.band.aurc.low),
-                    "high": float(curve.band.aurc.high),
+                    "low": curve.band.aurc.low,
+                    "high": curve.band.aurc.high,
                     "random": curve.random,
                 }
             )

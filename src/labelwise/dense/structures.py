@@ -10,15 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import Array
+from ..decomposition import decompose
+from ..distributions import MultiLabelEnsemble
 from ..losses import Loss, LossName
 from .cases import Case
-from .images import Volume
-from .predictions import Events, PredictedVolumes, Structure
+from .predictions import Events, PredictedVolumes
 
 SHELL_MM = 2.0
 MARGIN_MM = 10.0  # around a structure: the shell is inside, and figures show it
 SHORT = {"eu": "epistemic", "au": "aleatoric"}
 Row = dict[str, Any]
+
+
+class Settings(NamedTuple):
+    """What is computed of a case, and how maps are written (see `maps`); whether figures are."""
+
+    loss: LossName | Loss
+    events: Events | None
+    parts: Sequence[str] = ()
+    as_float: bool = False
+    compress: bool = True
+    figures: bool = False
 
 
 class Details(NamedTuple):
@@ -28,14 +40,14 @@ class Details(NamedTuple):
     name: str
     box: tuple[slice, ...]
     """Around the structure, with a margin."""
-    masks: dict[str, list[Array]]
-    """Of the "members", of their "mean" and maybe the "truth", in the box."""
-    uncertainty: dict[str, Array]
-    """Volumes of the epistemic, the aleatoric, and maybe the total part; those of the next
-    structure overwrite them.
+    masks: dict[str, Array]
+    """Of each of the "members", of their one "mean" and maybe of one "truth". They and the
+    uncertainty are overwritten by those of the next structure.
     """
+    uncertainty: dict[str, Array]
+    """Volumes of the epistemic, the aleatoric, and maybe the total part."""
     numbers: Array
-    """Of the component at each voxel of the box; 0 where neither a member nor the mean is."""
+    """Of the component at each voxel; 0 where neither a member nor the mean is."""
 
 
 def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -77,7 +89,8 @@ def structures(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     >>> row["eu_per_volume"]  # one voxel of 32 is disputed
     0.03125
     """
-    return [row_of_structure(details) for details in examine(PredictedVolumes(case), loss, events)]
+    found = examine(PredictedVolumes(case), Settings(loss, events))
+    return [row_of_structure(details) for details in found]
 
 
 def components(case: Case, *, loss: LossName | Loss = "log", events: Events | None = None) -> Any:
@@ -115,72 +128,62 @@ def components(case: Case, *, loss: LossName | Loss = "log", events: Events | No
     1 2 0.5 0.0
     2 1 7.0 1.0
     """
-    found = examine(PredictedVolumes(case), loss, events)
+    found = examine(PredictedVolumes(case), Settings(loss, events))
     return [row for details in found for row in rows_of_components(details)]
 
 
-def examine(
-    predicted: PredictedVolumes,
-    loss: LossName | Loss,
-    events: Events | None,
-    parts: Sequence[str] = (),
-) -> Iterator[Details]:
-    """Every structure of a case in turn, also with the volumes of these ``parts``."""
-    from scipy.ndimage import label
+def examine(predicted: PredictedVolumes, settings: Settings) -> Iterator[Details]:
+    """Every structure of a case in turn."""
+    from scipy.ndimage import find_objects, label
 
-    shape = predicted.case.grid.shape
-    volumes = {part: np.empty(shape, np.float32) for part in {*SHORT.values(), *parts}}
-    for structure in predicted.structures(events):
-        box, masks = _masks_in_box(predicted, structure)
-        predicted.uncertainty(structure, loss, volumes)
-        union = np.logical_or.reduce([*masks["mean"], *masks["members"]])
-        numbers, n = label(union, np.ones((3, 3, 3)))
-        numbers = numbers.astype(np.min_scalar_type(n))
-        yield Details(predicted, structure.name, box, masks, volumes, numbers)
-
-
-def _masks_in_box(
-    predicted: PredictedVolumes, structure: Structure
-) -> tuple[tuple[slice, ...], dict[str, list[Array]]]:
-    """A box around all masks of a structure, and the masks in it; only one is ever whole."""
-    from scipy.ndimage import find_objects
-
-    seen = np.zeros(predicted.case.grid.shape, bool)
-    for _, mask in predicted.masks(structure):
-        seen |= mask
-    margin = np.ceil(MARGIN_MM / predicted.case.grid.spacing).astype(int)
-    box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
-    for around in find_objects(seen.view(np.uint8)):
-        edges = zip(around, margin, strict=True)
-        box = tuple(slice(max(edge.start - n, 0), edge.stop + n) for edge, n in edges)
-    masks: dict[str, list[Array]] = {}
-    for name, mask in predicted.masks(structure):
-        masks.setdefault(name, []).append(mask[box].copy())
-    return box, masks
+    grid, n = predicted.case.grid, len(predicted.arrays)
+    parts = {*SHORT.values(), *settings.parts}
+    volumes = {part: np.empty(grid.shape, np.float32) for part in parts}
+    whole = np.empty(predicted.label_maps.shape, bool)
+    masks = {"members": whole[:n], "mean": whole[n : n + 1], "truth": whole[n + 1 :]}
+    margin = np.ceil(MARGIN_MM / grid.spacing).astype(int)
+    for k, (name, labels) in enumerate(predicted.structures(settings.events).items()):
+        channels = [k] if predicted.kind == "regions" else labels
+        for z in range(grid.shape[0]):
+            chances, whole[:, z] = predicted.plane(z, channels, labels)
+            u = decompose(MultiLabelEnsemble(chances[..., None]), settings.loss)
+            for part, volume in volumes.items():
+                volume[z] = getattr(u, part)[..., 0]
+        box: tuple[slice, ...] = (slice(None),) * 3  # of a structure that nobody sees
+        for around in find_objects(whole.any(axis=0).view(np.uint8)):
+            edges = zip(around, margin, strict=True)
+            box = tuple(slice(max(edge.start - more, 0), edge.stop + more) for edge, more in edges)
+        found, highest = label(whole[: n + 1, *box].any(axis=0), np.ones((3, 3, 3)))
+        numbers = np.zeros(grid.shape, np.min_scalar_type(highest))
+        numbers[box] = found
+        del found
+        yield Details(predicted, name, box, masks, volumes, numbers)
 
 
 def row_of_structure(details: Details) -> Row:
     """Volumes, agreement and uncertainty; see `structures`."""
     predicted, grid = details.predicted, details.predicted.case.grid
-    members, (mean,) = details.masks["members"], details.masks["mean"]
+    masks = {name: several[:, *details.box] for name, several in details.masks.items()}
+    members, (mean,) = masks["members"], masks["mean"]
     row: Row = {"case": predicted.case.name, "structure": details.name, "members": len(members)}
-    row |= _volumes(grid, details.masks)
+    sizes = {name: list(map(grid.ml, several)) for name, several in masks.items()}
+    row |= _volumes(sizes)
     agreement = [dice(one, other) for one, other in combinations(members, 2)]
     row["pairwise_dice"], row["pairwise_dice_lowest"] = fmean(agreement), min(agreement)
     shell = find_shell(mean, grid.spacing)
     voxels = int(np.count_nonzero(mean)) or 1  # so that doubt stays finite
     for short, part in SHORT.items():
-        total = float(details.uncertainty[part].sum(dtype=float))
-        near = details.uncertainty[part][details.box]
-        inside = float(near[mean & ~shell].sum(dtype=float))
-        border = float(near[shell].sum(dtype=float))
-        row[f"{short}_per_volume"] = total / voxels
-        row[f"{short}_outside"] = max(total - inside - border, 0) / voxels
-        row[f"{short}_inside"] = inside / voxels
-        row[f"{short}_shell"] = border / voxels
+        everywhere = details.uncertainty[part]
+        near = everywhere[details.box]
+        zones = (everywhere, near[mean & ~shell], near[shell])
+        total, inside, border = (float(zone.sum(dtype=float)) / voxels for zone in zones)
+        row[f"{short}_per_volume"] = total
+        row[f"{short}_outside"] = max(total - inside - border, 0)
+        row[f"{short}_inside"] = inside
+        row[f"{short}_shell"] = border
     row["mean_entropy"] = predicted.entropy / predicted.mean.size
     row["entropy_per_volume"] = predicted.entropy / voxels
-    for truth in details.masks.get("truth", ()):
+    for truth in masks["truth"]:
         row["true_ml"], row["dice"] = grid.ml(truth), dice(mean, truth)
     row["components"] = int(details.numbers.max())
     return row
@@ -190,26 +193,27 @@ def rows_of_components(details: Details) -> Iterator[Row]:
     """One row for each connected component."""
     from scipy.ndimage import center_of_mass, find_objects
 
-    case, epistemic = details.predicted.case, details.uncertainty["epistemic"][details.box]
+    case = details.predicted.case
     for k, box in enumerate(find_objects(details.numbers), start=1):
         mask = details.numbers[box] == k
-        own = {name: [other[box] & mask for other in x] for name, x in details.masks.items()}
+        sizes = {}
+        for name, several in details.masks.items():
+            sizes[name] = [case.grid.ml(other[box] & mask) for other in several]
         row: Row = {"case": case.name, "structure": details.name, "component": k}
-        row |= _volumes(case.grid, own)
-        edges = zip(center_of_mass(mask), box, details.box, strict=True)
-        center = [place + edge.start + outer.start for place, edge, outer in edges]
+        row |= _volumes(sizes)
+        center = np.add(center_of_mass(mask), [edge.start for edge in box])
         world = case.grid.affine[:3] @ [*center[::-1], 1]
         row |= dict(zip("xyz", world.tolist(), strict=True))
-        row["members"] = sum(bool(other.any()) for other in own["members"])
-        row["eu"] = float(epistemic[box][mask].mean(dtype=float))
-        for truth in own.get("truth", ()):
-            row["truth"] = bool(truth.any())
+        row["members"] = int(np.count_nonzero(sizes["members"]))
+        row["eu"] = float(details.uncertainty["epistemic"][box][mask].mean(dtype=float))
+        for size in sizes["truth"]:
+            row["truth"] = size > 0
         yield row
 
 
-def _volumes(grid: Volume, masks: dict[str, list[Array]]) -> Row:
-    sizes = [grid.ml(mask) for mask in masks["members"]]
-    return {"ml": grid.ml(masks["mean"][0]), "ml_low": min(sizes), "ml_high": max(sizes)}
+def _volumes(sizes: dict[str, list[float]]) -> Row:
+    members, (mean,) = sizes["members"], sizes["mean"]
+    return {"ml": mean, "ml_low": min(members), "ml_high": max(members)}
 
 
 def dice(one: Array, other: Array) -> float:
@@ -222,11 +226,10 @@ def find_shell(mask: Array, spacing: Array) -> Array:
     """The voxels whose center is within 2 mm of one on the other side of a structure's border;
     neighbors along an axis always are, however far apart.
     """
+    from scipy.ndimage import binary_dilation, binary_erosion
+
     reach = np.maximum(SHELL_MM // spacing, 1).astype(int)
-    padded = np.pad(mask, np.stack([reach, reach], axis=1), "edge")  # the volume has no border
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
-    shell = np.zeros_like(mask)
-    for place in np.ndindex(around.shape[3:]):
-        if np.linalg.norm((place - reach) * np.minimum(spacing, SHELL_MM)) <= SHELL_MM:
-            shell |= around[..., *place] != mask
-    return shell
+    steps = np.moveaxis(np.indices(2 * reach + 1), 0, -1) - reach
+    ball = np.linalg.norm(steps * np.minimum(spacing, SHELL_MM), axis=-1) <= SHELL_MM
+    # the end of the volume is no border
+    return binary_dilation(mask, ball) & ~binary_erosion(mask, ball, border_value=1)
