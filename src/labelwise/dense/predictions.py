@@ -7,7 +7,6 @@ structures are computed one after another, plane by plane: memory does not grow 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -74,8 +73,6 @@ class PredictedVolumes:
 
     def _read_plane(self, z: int) -> None:
         """Check probabilities, and find the most likely class by each member and by the mean."""
-        from scipy.special import entr
-
         for labels, volume, array in zip(
             self.label_maps, self.case.members, self.arrays, strict=False
         ):
@@ -92,10 +89,10 @@ class PredictedVolumes:
             labels[z] = array[:, z].argmax(axis=0)
         mean = np.stack([self._chances(z, [k]).mean(axis=0) for k in self.channels])
         self.mean[z] = np.array(self.channels)[mean.argmax(axis=0)]
-        entropy = entr(mean)
         if self.kind == "regions":  # each has an entropy of its own
-            entropy += entr(1 - mean)
-        self.entropy += float(entropy.sum(dtype=float)) / math.log(2)
+            mean = np.stack([mean, 1 - mean])
+        logarithms = np.log2(np.maximum(mean, 1e-37))  # 0 has no entropy, but a logarithm
+        self.entropy -= float((mean * logarithms).sum(dtype=float))
 
     def _chances(self, z: int, channels: Sequence[int]) -> Array:
         """The probability of some channels together by each member, in a plane; votes: 0 or 1."""
