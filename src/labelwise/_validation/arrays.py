@@ -95,7 +95,7 @@ def as_floating(x: Any, name: str) -> Array:
     return widen(as_real(x, name))
 
 
-def into(x: Array, other: Array, name: str, other_name: str) -> Array:
+def in_library_of(x: Array, other: Array, name: str, other_name: str) -> Array:
     """``x`` in the library and type of ``other``: from NumPy into every library, but not between
     two others.
     """
@@ -215,8 +215,8 @@ def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array
     if is_numpy_array(weights):
         weights = weights.astype(np.float64)
     else:
-        weights = into(weights, computed, "weights", name)
-    return into(_scaled_weights(weights), computed, "weights", name)
+        weights = in_library_of(weights, computed, "weights", name)
+    return in_library_of(_scaled_weights(weights), computed, "weights", name)
 
 
 def _scaled_weights(weights: Array) -> Array:

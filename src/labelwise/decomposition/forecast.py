@@ -17,7 +17,7 @@ from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute, evaluate_law
 from .._errors import InputError
 from .._frames import same_rows
-from .._validation.arrays import as_floating, into
+from .._validation.arrays import as_floating, in_library_of
 from .._validation.probabilities import check_probabilities
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.marginals import Atoms
@@ -46,7 +46,7 @@ def regret_of_forecast(
     point: Any = _forecast_as_distribution(q, forecast).marginal(events)
     computed = compute(mean, q)
     t, c = computed.parts
-    f = [into(x[0, ...], t, "forecast", "probs") for x in (point.t, point.c)]
+    f = [in_library_of(x[0, ...], t, "forecast", "probs") for x in (point.t, point.c)]
     regret = _excess(loss.regret, t, c, *f)
     if computed.error is None:
         return regret, None

@@ -21,7 +21,7 @@ from .._engine.compute import Computed, compute
 from .._errors import InputError
 from .._frames import same_rows
 from .._validation.arguments import Rng, set_fields
-from .._validation.arrays import as_floating, check_classes, into
+from .._validation.arrays import as_floating, check_classes, in_library_of
 from .._validation.labels import check_names
 from .._validation.probabilities import check_range
 from ..events import Family, as_events, conditional_event_shares
@@ -86,7 +86,7 @@ class Intervals(InArrays[ArrayT]):
         first = read_names(lower, "lower", class_names, members=False)
         other = read_names(upper, "upper", first.class_names, members=False)
         low = as_floating(moved_last(first), "lower")
-        high = into(as_floating(moved_last(other), "upper"), low, "upper", "lower")
+        high = in_library_of(as_floating(moved_last(other), "upper"), low, "upper", "lower")
         if low.shape != high.shape:
             raise InputError(
                 "`lower` and `upper` must have the same shape (..., K); got "

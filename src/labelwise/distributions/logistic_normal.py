@@ -25,7 +25,7 @@ from .._arrays import (
 from .._errors import InputError
 from .._frames import has_names
 from .._validation.arguments import Rng, as_rng, as_seed, check_count, set_fields
-from .._validation.arrays import as_floating, check_classes, check_finite, into
+from .._validation.arrays import as_floating, check_classes, check_finite, in_library_of
 from .._validation.labels import check_names
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, InArrays
@@ -89,7 +89,7 @@ class LogisticNormal(InArrays[ArrayT]):
             raise InputError("`mean` must have at least 1 axis (..., classes); got a single number")
         check_classes(loc, "mean")
         rounding = smallest(cov)[1]  # of single precision also where `mean` has double
-        cov = into(cov, loc, "cov", "mean")
+        cov = in_library_of(cov, loc, "cov", "mean")
         full = (*loc.shape, loc.shape[-1])
         if tuple(cov.shape) not in (tuple(loc.shape), full):
             raise InputError(
